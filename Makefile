@@ -1,0 +1,47 @@
+# Every target that needs it runs the set-up first; a set-up that is up to date costs a fraction of a second.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+UPGRADE ?=
+
+.PHONY: help setup demo test check up down bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: ## make .venv: locked packages, Farwatch itself, Delta jars (repairs an interrupted set-up)
+	@command -v $(PYTHON) >/dev/null || { echo "Set-up stopped: $(PYTHON) is not on PATH; install Python 3.11, 3.12 or 3.13, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) tools/bootstrap.py </dev/null
+
+demo: setup ## six epochs through Airflow, Spark, Delta and Great Expectations, in about four minutes
+	@$(BIN)/farwatch demo </dev/null
+
+test: setup ## every test
+	@$(BIN)/pytest </dev/null
+
+check: setup ## the fast checks: ruff, mypy, import contracts, quick unit tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -m "not slow and not spark and not airflow" </dev/null
+
+up: setup ## start Airflow with its UI, and Spark, on this machine
+	@$(BIN)/farwatch up </dev/null
+
+down: setup ## stop what `make up` started
+	@$(BIN)/farwatch down </dev/null
+
+bench: setup ## run every benchmark in benchmarks/ (one alone: .venv/bin/python benchmarks/NAME.py)
+	@set -e; for file in benchmarks/*.py; do [ -e "$$file" ] || continue; echo "== $$file"; $(BIN)/python "$$file" </dev/null; done
+
+lock: setup ## rewrite requirements.lock from pyproject.toml (newest versions: make lock UPGRADE=1)
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet \
+	  $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+	@echo "requirements.lock is written; 'make setup' installs it."
+
+clean: ## remove .venv and every cache
+	@rm -rf .venv .setup.lock .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build ./*.egg-info
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

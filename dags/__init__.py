@@ -1,0 +1,1 @@
+"""What the scheduler runs, and when. Command lines only."""

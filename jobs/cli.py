@@ -1,0 +1,130 @@
+"""The `farwatch` command. Each verb's module is imported when the verb is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitoring_lib.errors import ExitCode, FarwatchError, Transient
+
+if TYPE_CHECKING:
+    from jobs.context import Context
+    from jobs.handover import Handover
+
+app = typer.Typer(
+    name="farwatch",
+    help="Watches what happens across many sites, epoch by epoch, without bringing the raw data to one place.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+SourceName = Annotated[str, typer.Option("--source", help="Name of a source in conf.")]
+From = Annotated[str, typer.Option("--from", metavar="TIME", help="First epoch's start, ISO 8601, UTC.")]
+To = Annotated[
+    str, typer.Option("--to", metavar="TIME", help="Where the last epoch ends; not part of the range.")
+]
+Monitors = Annotated[str, typer.Option("--monitors", metavar="a,b", help="Only these monitors.")]
+Revise = Annotated[
+    str, typer.Option("--revise", metavar="REASON", help="Seal a correction over sealed epochs.")
+]
+Given = Annotated[Path | None, typer.Option("--given", help="File with the last line of the step before.")]
+Json = Annotated[bool, typer.Option("--json", help="For machines.")]
+
+_STEPS = {
+    "land": "Step 1: new files become events, each row under its own epoch.",
+    "gate": "Step 2: may these epochs run, and which sites are fit to take part?",
+    "summarise": "Step 3: synopses of every site and epoch, made by Spark.",
+    "observe": "Step 4: the sites take in the epoch and say what they have to say.",
+    "resolve": "Step 5: rounds until nobody has anything to say; the answer, as a draft.",
+    "validate": "Step 6: structure and protocol invariants of what would be sealed.",
+    "seal": "Step 7: one commit makes the epochs true; their answers are published.",
+    "alert": "Step 8: what needs a person goes to the table and the sinks, once.",
+}
+
+
+def _handover(context: Context, source: str, start: str, end: str, monitors: str, revise: str) -> Handover:
+    from jobs.handover import Handover
+    from monitoring_lib.epochs import parse_time
+    from monitoring_lib.errors import UsageError
+
+    try:
+        interval = parse_time(start), parse_time(end)
+    except ValueError as error:
+        raise UsageError(f"--from/--to: {error}") from error
+    only = [name for name in monitors.split(",") if name]
+    return Handover.begin(source, context.config.source(source).clock, *interval, only, revise)
+
+
+def _add_step(name: str, text: str) -> None:
+    @app.command(name, help=text, rich_help_panel="One epoch, step by step")
+    def step(
+        source: SourceName,
+        start: From,
+        end: To,
+        monitors: Monitors = "",
+        revise: Revise = "",
+        given: Given = None,
+    ) -> None:
+        from jobs.context import Context
+        from jobs.handover import GIVEN, Handover
+        from jobs.run import STEPS
+
+        context = Context.from_environment()
+        text = given.read_text(encoding="utf-8").splitlines()[-1] if given else os.environ.get(GIVEN, "")
+        fresh = _handover(context, source, start, end, monitors, revise)
+        handover = Handover.from_json(text).for_same(fresh) if text and name != "land" else fresh
+        STEPS[name](context, handover)
+        print(handover.to_json())
+
+
+for _name, _text in _STEPS.items():
+    _add_step(_name, _text)
+
+
+@app.command("run", rich_help_panel="Running")
+def run_range(
+    source: SourceName, start: From, end: To, monitors: Monitors = "", revise: Revise = "", json: Json = False
+) -> None:
+    """All eight steps over a range of epochs, in one process."""
+    from jobs.context import Context
+    from jobs.run import run
+
+    context = Context.from_environment()
+    handover = run(context, _handover(context, source, start, end, monitors, revise))
+    if json:
+        print(handover.to_json())
+
+
+def main() -> None:
+    """The entry point: errors become one sentence and the exit code of their kind."""
+    try:
+        app(standalone_mode=True)
+    except FarwatchError as error:
+        _say_error(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in ("pyspark", "py4j", "grpc"):
+            raise
+        traceback.print_exc()
+        _say_error(Transient(f"Spark failed: {error}"))
+        sys.exit(ExitCode.RETRY)
+
+
+def _say_error(error: FarwatchError) -> None:
+    from jobs.report import say
+
+    say(f"farwatch: {error}", style="bold red")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The table `writes`: what each write holds of each epoch, with the digest that a reader checks it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from jobs.lake.content import digest_rows
+from monitoring_lib.epochs import to_datetime, to_microseconds
+from monitoring_lib.tables import WRITES, Kind, Table
+
+if TYPE_CHECKING:
+    from jobs.lake import Lake
+
+
+def record(
+    table: Table, source: str, step: str, rows: Sequence[Mapping[str, Any]], write: str
+) -> list[dict[str, Any]]:
+    """The records of rows that are in this process: one an epoch and owner, a monitor or a synopsis' summary."""
+    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        owner = row["summary"] if "summary" in row else row["monitor"]
+        groups.setdefault((owner, _micros(row["epoch_start"])), []).append(row)
+    now = datetime.now(UTC)
+    return [
+        {
+            "source": source, "owner": owner, "epoch_start": to_datetime(epoch_start), "step": step,
+            "table": table.name, "rows": len(group), "bytes": sum(_payload_bytes(row) for row in group),
+            "digest": digest_rows(table, group), "finished_at": now, "write": write,
+        }
+        for (owner, epoch_start), group in sorted(groups.items())
+    ]  # fmt: skip
+
+
+def record_site_write(
+    lake: Lake, table: Table, source: str, step: str, write: str, only: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The records of a write that Spark made, of its rows with these values; payloads are digested in place."""
+    from pyspark.sql import functions as F
+
+    # Times cross as numbers: a collected timestamp is in the zone of whoever collects it.
+    plain = {Kind.BINARY: lambda name: F.sha2(F.col(name), 256), Kind.TIMESTAMP: F.unix_micros}
+    cells = [plain.get(table.columns[name].kind, F.col)(name).alias(name) for name in table.content]
+    rows = lake.site_tables.read(table).where(F.col("write") == write)
+    for name, value in (only or {}).items():
+        rows = rows.where(F.col(name) == value)
+    found = rows.select(*cells, F.octet_length("payload").alias("payload_bytes")).collect()
+    return record(table, source, step, [row.asDict() for row in found], write)
+
+
+def recorded(lake: Lake, writes: Iterable[str]) -> dict[tuple[str, str, str, int], dict[str, Any]]:
+    """The records of these writes by (write, table, owner, epoch)."""
+    rows = lake.of_writes(WRITES, list(writes)).to_pylist()
+    return {
+        (row["write"], row["table"], row["owner"], to_microseconds(row["epoch_start"])): row for row in rows
+    }
+
+
+def _micros(moment: datetime | int) -> int:
+    return moment if isinstance(moment, int) else to_microseconds(moment)
+
+
+def _payload_bytes(row: Mapping[str, Any]) -> int:
+    return int(row["payload_bytes"]) if "payload_bytes" in row else len(row.get("payload", b""))

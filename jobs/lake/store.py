@@ -1,0 +1,147 @@
+"""Delta tables without a JVM: the coordinator's are made, written and read here, the sites' only read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from monitoring_lib.epochs import to_datetime
+from monitoring_lib.errors import StorageError
+from monitoring_lib.tables import Table
+
+Comparison = Literal["=", ">=", "<", "<="]
+Condition = tuple[str, Comparison, str | int] | tuple[str, Literal["in"], Sequence[str]]
+"""A column, a comparison, and a value: a time in microseconds, or an identifier of our own making."""
+
+_OURS = re.compile(r"[A-Za-z0-9 _.:()*;,@/-]*")
+_MOST_TRIES = 60
+_NO_RETRY = CommitProperties(max_commit_retries=0)
+_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+_PROPERTIES: dict[str, str | None] = {
+    "delta.dataSkippingStatsColumns": "epoch_start,monitor",
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.checkpointInterval": "100",
+}
+
+
+def predicate(conditions: Iterable[Condition]) -> str | None:
+    """The conditions as the engine's SQL. A value that could be a name out of data is refused."""
+    parts = []
+    for column, comparison, value in conditions:
+        if comparison == "in":
+            assert not isinstance(value, str | int)
+            parts.append(f"{column} in ({', '.join(map(_literal, value)) or 'null'})")
+        elif isinstance(value, int):
+            parts.append(f"{column} {comparison} timestamp '{to_datetime(value):%Y-%m-%dT%H:%M:%S.%fZ}'")
+        else:
+            assert isinstance(value, str)
+            parts.append(f"{column} {comparison} {_literal(value)}")
+    return " and ".join(parts) or None
+
+
+def _literal(text: str) -> str:
+    if not _OURS.fullmatch(text):
+        raise ValueError(f"{text!r} is no identifier of our own and cannot be part of a predicate")
+    return f"'{text}'"
+
+
+@dataclass
+class Store:
+    """A folder (or an object store's prefix) of Delta tables."""
+
+    root: str
+    options: dict[str, str] = field(default_factory=dict)
+    committed: Callable[[str], None] = lambda table: None
+    """Called after every commit, with the table's name."""
+
+    def location(self, table: Table) -> str:
+        return f"{self.root.rstrip('/')}/{table.name}"
+
+    def open(self, table: Table) -> DeltaTable | None:
+        """The table as it is now, None if nobody has written to it yet."""
+        try:
+            return DeltaTable(self.location(table), storage_options=self.options)
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError) as error:
+            raise StorageError(f"{self.location(table)} cannot be opened: {error}") from error
+
+    def opened(self, table: Table) -> DeltaTable:
+        """The table, made if it is not there."""
+        found = self.open(table)
+        if found is not None:
+            return found
+        if "://" not in self.root:
+            Path(self.root).mkdir(parents=True, exist_ok=True)
+        try:
+            return DeltaTable.create(
+                self.location(table), table.schema, mode="ignore",
+                configuration=_PROPERTIES, storage_options=self.options,
+            )  # fmt: skip
+        except (DeltaError, OSError) as error:
+            raise StorageError(f"{self.location(table)} cannot be made: {error}") from error
+
+    def append(self, table: Table, rows: pa.Table) -> None:
+        """Appends rows under the write id they carry; nothing is written where there are none."""
+        if table.at_sites:
+            raise ValueError(f"{table.name}: site tables are written by Spark only")
+        if not rows.num_rows:
+            return
+        try:
+            write_deltalake(self.opened(table), rows.cast(table.schema), mode="append")
+        except (DeltaError, OSError) as error:
+            raise StorageError(f"{self.location(table)} cannot be written: {error}") from error
+        self.committed(table.name)
+
+    def append_if(self, table: Table, decide: Callable[[DeltaTable], pa.Table | None]) -> bool:
+        """Compare and swap: `decide` looks at the table and gives the rows to append, or None for none.
+
+        The append goes through the very version that was looked at and is never rebased: if another commit
+        came between, `decide` is asked again.
+        """
+        for _ in range(_MOST_TRIES):
+            current = self.opened(table)
+            rows = decide(current)
+            if rows is None:
+                return False
+            try:
+                write_deltalake(
+                    current, rows.cast(table.schema), mode="append",
+                    commit_properties=_NO_RETRY, post_commithook_properties=_NO_HOOKS,
+                )  # fmt: skip
+            except CommitFailedError:
+                continue
+            except (DeltaError, OSError) as error:
+                raise StorageError(f"{self.location(table)} cannot be written: {error}") from error
+            self.committed(table.name)
+            return True
+        raise StorageError(
+            f"{self.location(table)}: {_MOST_TRIES} tries to commit were all overtaken; try again"
+        )
+
+    def read(
+        self, table: Table, conditions: Iterable[Condition] = (), columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The rows that meet all conditions, sealed or not: `Lake` decides which of them exist."""
+        found = self.open(table)
+        wanted = list(columns or table.columns)
+        if found is None:
+            return pa.schema([table.schema.field(name) for name in wanted]).empty_table()
+        return scan(found, table, conditions, wanted)
+
+
+def scan(
+    found: DeltaTable, table: Table, conditions: Iterable[Condition], columns: Sequence[str]
+) -> pa.Table:
+    try:
+        rows = pa.table(found.scan(columns=list(columns), predicate=predicate(conditions)))
+    except (DeltaError, OSError) as error:
+        raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
+    return rows.cast(pa.schema([table.schema.field(name) for name in columns]))

@@ -1,0 +1,50 @@
+"""Answers of sealed epochs, copied from their drafts to the table that anyone may read with any tool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from jobs.context import Context
+from jobs.lake import column_list
+from jobs.lake.seals import Seal
+from jobs.lake.store import Condition, scan
+from monitoring_lib.tables import ANSWERS, DRAFTS
+
+_LOOK_BACK = 1024
+"""Sealed epochs before the newest in which unpublished answers are looked for."""
+
+
+def publish(context: Context, source: str, monitor: str) -> None:
+    """Publishes what is sealed and not there yet, also what an earlier run was killed over. Repeating is safe."""
+    lake = context.lake
+    seals = [seal for seal in lake.ledger.seals(source, monitor)[-_LOOK_BACK:] if seal.counts.get("answers")]
+    if not seals:
+        return
+    conditions: list[Condition] = [("monitor", "=", monitor), ("epoch_start", ">=", seals[0].epoch_start)]
+    drafts = None
+
+    def decide(table: DeltaTable) -> pa.Table | None:
+        nonlocal drafts
+        there = scan(table, ANSWERS, conditions, ["epoch_start", "revision"])
+        published = set(zip(column_list(there, "epoch_start"), column_list(there, "revision"), strict=True))
+        waiting = [seal for seal in seals if (seal.epoch_start, seal.revision) not in published]
+        if not waiting:
+            return None
+        drafts = drafts or lake.sealed(DRAFTS, waiting, ["drafts"], [("monitor", "=", monitor)])
+        return _answers(drafts, waiting)
+
+    lake.centre.append_if(ANSWERS, decide)
+
+
+def _answers(drafts: pa.Table, seals: Sequence[Seal]) -> pa.Table | None:
+    """The drafts of these seals under their revisions, None if there are none."""
+    revisions = {seal.epoch_start: seal.revision for seal in seals}
+    starts = column_list(drafts, "epoch_start")
+    drafts = drafts.filter(pa.array([start in revisions for start in starts], pa.bool_()))
+    if not drafts.num_rows:
+        return None
+    column = pa.array([revisions[start] for start in starts if start in revisions], pa.int64())
+    return drafts.append_column("revision", column).select(list(ANSWERS.columns))

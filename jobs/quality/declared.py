@@ -1,0 +1,187 @@
+"""Whether rows are what their table's declaration says, judged before they can become part of a seal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.findings import Finding
+from jobs.quality.validation import Broken, Check, validate
+from monitoring_lib.epochs import format_time, to_microseconds
+from monitoring_lib.tables import Column, Kind, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MISSING = "missing values"
+_BOUNDS = ("low", "estimate", "high")
+_SHOWN = 60
+
+Part = tuple[str, int]
+"""A monitor and the start of an epoch; '' and 0 where rows have none."""
+
+
+def check_rows(table: Table, rows: pa.Table) -> list[Finding]:
+    """Findings by monitor and epoch: each check that failed there, or one that says that all is well.
+
+    `rows` are what one seal would name: their key is unique, whichever write they are of. What cannot be told
+    of a row, or of a table that lacks the column, is monitor '' and epoch start 0: it speaks of all of them.
+    """
+    if rows.column_names != list(table.columns):
+        return _misshapen(table, rows)
+    try:
+        rows = rows.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        return [
+            Finding(0, f"{table.name}: columns of the declared types", False, detail=_short(str(error), 300))
+        ]
+    if rows.num_rows == 0:
+        return []
+    missing = _missing(table, rows)
+    broken = validate(_frame(table, rows, missing), list(_checks(table)))
+    return list(_findings(table, rows, missing, broken))
+
+
+def _misshapen(table: Table, rows: pa.Table) -> list[Finding]:
+    import pandas as pd
+
+    shape = _shape(table)
+    broken = validate(pd.DataFrame({name: [0] for name in rows.column_names}), [shape])
+    told = broken.get(shape.name, Broken("critical", observed=str(rows.column_names)))
+    detail = f"the columns are {told.observed} where {list(table.columns)} are declared"
+    return [Finding(0, shape.name, False, told.severity, observed=told.observed, detail=detail)]
+
+
+def _shape(table: Table, *more: str) -> Check:
+    columns = {"column_list": [*table.columns, *more]}
+    return Check(f"{table.name}: columns in order", "ExpectTableColumnsToMatchOrderedList", columns)
+
+
+def _checks(table: Table) -> Iterator[Check]:
+    """The declaration as expectations."""
+
+    def check(what: str, expectation: str, **arguments: Any) -> Check:
+        return Check(f"{table.name}: {what}", f"Expect{expectation}", arguments)
+
+    yield _shape(table, _MISSING)
+    yield check("no missing values", "ColumnValuesToBeNull", column=_MISSING)
+    if len(table.key) > 1:
+        yield check(
+            "key is unique", "CompoundColumnsToBeUnique", column_list=list(table.key), ignore_row_if="never"
+        )
+    else:
+        yield check("key is unique", "ColumnValuesToBeUnique", column=table.key[0])
+    for name, column in table.columns.items():
+        if column.least is not None:
+            yield check(
+                f"{name} at least {column.least:g}",
+                "ColumnValuesToBeBetween",
+                column=name,
+                min_value=column.least,
+            )
+        if column.among:
+            among = ", ".join(column.among)
+            yield check(
+                f"{name} among {among}", "ColumnValuesToBeInSet", column=name, value_set=list(column.among)
+            )
+    if set(_BOUNDS) <= set(table.columns):
+        for smaller, larger in pairwise(_BOUNDS):
+            yield check(
+                f"{smaller} <= {larger}", "ColumnPairValuesAToBeGreaterThanB",
+                column_A=larger, column_B=smaller, or_equal=True, ignore_row_if="either_value_is_missing",
+            )  # fmt: skip
+        # Bounds may be infinite; what is published as the answer itself may not.
+        finite = {"min_value": -sys.float_info.max, "max_value": sys.float_info.max}
+        yield check("estimate is finite", "ColumnValuesToBeBetween", column="estimate", **finite)
+        yield check("confidence at most 1", "ColumnValuesToBeBetween", column="confidence", max_value=1)
+
+
+def _missing(table: Table, rows: pa.Table) -> list[str | None]:
+    """For each row the columns that it must have and has not, by name; no number is no NaN either."""
+    names: list[str | None] = [None] * rows.num_rows
+    for name, column in table.columns.items():
+        if column.nullable:
+            continue
+        for at in pc.indices_nonzero(rows[name].is_null(nan_is_null=True)).to_pylist():
+            names[at] = name if names[at] is None else f"{names[at]}, {name}"
+    return names
+
+
+def _frame(table: Table, rows: pa.Table, missing: list[str | None]) -> pd.DataFrame:
+    """What the checks look at, and no more: neither payloads nor long names become Python objects."""
+    import pandas as pd
+
+    columns = {name: _seen(rows[name], column, name in table.key) for name, column in table.columns.items()}
+    return pd.DataFrame({**columns, _MISSING: pd.Series(missing, dtype=object)})
+
+
+def _seen(values: pa.ChunkedArray, column: Column, in_key: bool) -> Any:
+    if column.among:
+        return values.to_pandas()
+    if column.kind in (Kind.LONG, Kind.DOUBLE):
+        return values.to_pandas(integer_object_nulls=True).astype(
+            "Int64" if column.kind is Kind.LONG else float
+        )
+    if in_key:
+        return values.combine_chunks().dictionary_encode("encode").indices.to_numpy()
+    return 0
+
+
+def _findings(
+    table: Table, rows: pa.Table, missing: list[str | None], broken: Mapping[str, Broken]
+) -> Iterator[Finding]:
+    parts = _parts(rows)
+    sizes: dict[Part, int] = {}
+    for part in parts:
+        sizes[part] = sizes.get(part, 0) + 1
+    sound = dict.fromkeys(sizes)
+    for name, failed in broken.items():
+        failing: dict[Part, list[int]] = {}
+        for row in failed.rows:
+            failing.setdefault(parts[row], []).append(row)
+        for part, at in failing.items():
+            sound.pop(part, None)
+            observed = f"{len(at):,} of {sizes[part]:,} rows"
+            detail = f"the first: {_describe(table, rows, at[0], missing[at[0]])}"
+            yield Finding(part[1], name, False, failed.severity, part[0], observed=observed, detail=detail)
+    for monitor, start in sound:
+        observed = f"{sizes[monitor, start]:,} rows"
+        yield Finding(start, f"{table.name} is well formed", True, monitor=monitor, observed=observed)
+
+
+def _parts(rows: pa.Table) -> list[Part]:
+    """Whose and of when each row is."""
+    nobody, never = pa.nulls(rows.num_rows, pa.string()), pa.nulls(rows.num_rows, pa.int64())
+    monitors = rows["monitor"] if "monitor" in rows.column_names else nobody
+    starts = rows["epoch_start"].cast(pa.int64()) if "epoch_start" in rows.column_names else never
+    return [
+        (monitor or "", start or 0)
+        for monitor, start in zip(monitors.to_pylist(), starts.to_pylist(), strict=True)
+    ]
+
+
+def _describe(table: Table, rows: pa.Table, at: int, missing: str | None) -> str:
+    """A row as people read it: what identifies it, then its numbers."""
+    numbers = [name for name, column in table.columns.items() if column.least is not None or column.among]
+    numbers += [name for name in _BOUNDS if name in table.columns]
+    names = dict.fromkeys([*table.key, *numbers])
+    told = [
+        f"{name} {_text(rows[name][at].as_py())}" for name in names if name not in ("monitor", "epoch_start")
+    ]
+    return (f"no {missing}; " if missing else "") + ", ".join(told)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return format_time(to_microseconds(value))
+    return _short(repr(value), _SHOWN) if isinstance(value, str) else str(value)
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

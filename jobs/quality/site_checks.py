@@ -1,0 +1,149 @@
+"""The checks that a source's configuration asks for, each with its column of numbers and its words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jobs.quality.standing import Standing, silent_epochs, usual_volume
+from jobs.quality.statistics import Cells, Grid, lacking
+from jobs.quality.validation import Check
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class SiteCheck:
+    """A check of one number a cell; a cell whose number is missing is not judged."""
+
+    check: Check
+    cells: Cells
+    numbers: pd.Series
+    words: Callable[[int], tuple[str, str]]
+    """What was observed in a cell, and what is wrong with it."""
+
+
+def of_contents(grid: Grid) -> Iterator[SiteCheck]:
+    """What a cell's own rows must be like: nulls and ranges."""
+    quality, events = grid.source.quality, grid.statistics["events"].to_numpy()
+    for column, share in sorted(quality.nulls.items()):
+        missing = grid.statistics[lacking(column)].to_numpy()
+
+        def words(
+            at: int, column: str = column, share: float = share, missing: Any = missing
+        ) -> tuple[str, str]:
+            observed = f"{missing[at] / events[at]:.4g}"
+            return observed, (
+                f"{missing[at]:,} of {events[at]:,} rows ({observed}) have no {column}, where {share:g} is allowed"
+            )
+
+        yield _between(
+            grid.cells, f"nulls of {column}", missing / events, words, quality.severity.nulls, most=share
+        )
+    for column, (low, high) in quality.ranges.items():
+        yield from _ends(grid, f"least {column}", "least", low, "least")
+        yield from _ends(grid, f"greatest {column}", "most", high, "greatest")
+
+
+def _ends(grid: Grid, name: str, column: str, end: Decimal | None, word: str) -> Iterator[SiteCheck]:
+    """Whole numbers are compared with whole numbers, so that no rounding decides."""
+    if end is None:
+        return
+    scale, values = grid.source.scale, grid.statistics[column]
+    exact = Fraction(end) * scale
+    bound = {"least": math.ceil(exact)} if column == "least" else {"most": math.floor(exact)}
+
+    def words(at: int) -> tuple[str, str]:
+        observed = f"{Decimal(values[at].as_py()) / scale:f}"
+        side = "below" if column == "least" else "above"
+        return observed, f"the {word} value is {observed}, {side} {end:f}"
+
+    yield _between(
+        grid.cells, name, values.to_pandas(integer_object_nulls=True).astype("Int64"), words,
+        grid.source.quality.severity.ranges,
+        **{side: min(max(number, _SMALLEST), _LARGEST) for side, number in bound.items()},
+    )  # fmt: skip
+
+
+def of_standing(grid: Grid, standing: Standing) -> Iterator[SiteCheck]:
+    """What a cell must be like for what is known of its site: known at all, fresh, of the usual volume."""
+    quality = grid.source.quality
+    if quality.unknown_sites != "allow":
+        yield _known(grid, standing)
+    if quality.freshness is not None:
+        yield _fresh(grid, standing, quality.freshness)
+    if quality.volume and (quality.volume.least > 0 or quality.volume.most is not None):
+        yield _usual(grid, standing)
+
+
+def _known(grid: Grid, standing: Standing) -> SiteCheck:
+    cells = _where(grid.events > 0)
+    listed = grid.source.sites
+    detail = "never seen before" if listed is None else f"not among the {_count(len(listed), 'listed site')}"
+    severity = "critical" if grid.source.quality.unknown_sites == "set_aside" else "warning"
+    unknown = standing.unknown[cells].astype(float)
+    return _between(cells, "known site", unknown, lambda _: ("unknown", detail), severity, most=0)
+
+
+def _fresh(grid: Grid, standing: Standing, allowed: int) -> SiteCheck:
+    cells = _where(standing.known)
+    epochs = _count(allowed + 1, "epoch")
+    words = (
+        f"{epochs} or more without events",
+        f"no events in the last {epochs}, where {allowed} may be silent",
+    )
+    severity = grid.source.quality.severity.freshness
+    silent = silent_epochs(grid, allowed)[cells].astype(float)
+    return _between(cells, "freshness", silent, lambda _: words, severity, most=allowed)
+
+
+def _usual(grid: Grid, standing: Standing) -> SiteCheck:
+    """Where freshness says how long a site may be silent, an empty epoch is its business alone."""
+    quality = grid.source.quality
+    volume = quality.volume
+    assert volume is not None
+    usual = usual_volume(grid, volume.history)
+    spoken = grid.events > 0 if quality.freshness is not None else np.ones_like(standing.known)
+    cells = _where(standing.known & usual.judged & spoken)
+    events, median, epochs = (of[cells] for of in (grid.events, usual.median, usual.epochs))
+
+    def words(at: int) -> tuple[str, str]:
+        observed = _count(int(events[at]), "event")
+        side = f"below {volume.least:g} of" if events[at] < median[at] else f"above {volume.most:g} times"
+        return observed, (
+            f"{observed} where the median of {_count(int(epochs[at]), 'epoch')} is {median[at]:,.10g}: {side} it"
+        )
+
+    return _between(
+        cells, "volume", events / median, words, quality.severity.volume,
+        least=volume.least or None, most=volume.most,
+    )  # fmt: skip
+
+
+def _between(
+    cells: Cells, name: str, numbers: Any, words: Callable[[int], tuple[str, str]], severity: Any,
+    least: float | None = None, most: float | None = None,
+) -> SiteCheck:  # fmt: skip
+    import pandas as pd
+
+    ends = {"column": name, "min_value": least, "max_value": most}
+    check = Check(name, "ExpectColumnValuesToBeBetween", ends, severity)
+    return SiteCheck(check, cells, pd.Series(numbers), words)
+
+
+def _where(flags: Any) -> Cells:
+    sites, epochs = np.nonzero(flags)
+    return sites, epochs
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,82 @@
+"""What is counted of each site in each epoch, and the grid of sites and epochs that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from monitoring_lib.config import Source
+
+Flags = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.int64]
+Cells = tuple[Whole, Whole]
+"""Cells of a grid: the numbers of their sites, and of their epochs counted from the range's first."""
+
+
+def statistics_schema(nulls: Sequence[str]) -> pa.Schema:
+    """One row a (site, epoch) with events; `least` and `most` are values as stored, times the scale."""
+    whole = [pa.field(name, pa.int64()) for name in ("events", "least", "most", *map(lacking, nulls))]
+    return pa.schema([pa.field("epoch_start", pa.int64()), pa.field("site", pa.string()), *whole])
+
+
+def lacking(column: str) -> str:
+    """The column that counts the rows in which another one is missing."""
+    return f"no {column}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The number of events of every site in the epochs of a range and in `before` epochs before it."""
+
+    source: Source
+    starts: range
+    before: int
+    sites: Sequence[str]
+    counts: Whole
+    statistics: pa.Table
+    """Of the range's epochs, as `statistics_schema` has it."""
+    cells: Cells
+    """Where each row of the statistics lies."""
+    numbers: dict[str, int] = field(repr=False)
+
+    @property
+    def events(self) -> Whole:
+        """Those of the range itself."""
+        return self.counts[:, self.before :]
+
+    @property
+    def first(self) -> int:
+        """The number of the range's first epoch, counted from the source's origin."""
+        return self.source.clock.epoch_of(self.starts.start)
+
+    def among(self, names: Sequence[str]) -> Flags:
+        """Which of the sites are among the names."""
+        flags = np.zeros(len(self.sites), bool)
+        flags[[self.numbers[name] for name in names]] = True
+        return flags
+
+
+def grid_of(
+    statistics: pa.Table, history: pa.Table, known: Sequence[str], source: Source, starts: range, before: int
+) -> Grid:
+    """Lays out what is counted; a cell without a row holds 0 events."""
+    history_starts = history["epoch_start"].cast(pa.int64())
+    names = {*known, *statistics["site"].to_pylist(), *history["site"].to_pylist()}
+    sites = sorted(names)
+    numbers = {site: number for number, site in enumerate(sites)}
+    counts = np.zeros((len(sites), before + len(starts)), np.int64)
+
+    def place(sites_of: pa.ChunkedArray, starts_of: pa.ChunkedArray) -> Cells:
+        rows = np.array([numbers[site] for site in sites_of.to_pylist()], np.int64)
+        return rows, (starts_of.to_numpy() - starts.start) // source.epoch
+
+    rows, epochs = place(history["site"], history_starts)
+    wanted = (epochs >= -before) & (epochs < 0)
+    counts[rows[wanted], epochs[wanted] + before] = history["events"].to_numpy()[wanted]
+    cells = place(statistics["site"], statistics["epoch_start"])
+    counts[cells[0], cells[1] + before] = statistics["events"].to_numpy()
+    return Grid(source, starts, before, sites, counts, statistics, cells, numbers)

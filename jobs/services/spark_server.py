@@ -1,0 +1,98 @@
+"""A Spark Connect server: one Java machine that all steps share, because starting one takes seconds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from jobs.services.process import Server, ServerFailed, accepts_connections, free_port
+from jobs.spark_options import LOOPBACK, spark_environment, spark_options
+from monitoring_lib.errors import UsageError
+
+CONNECT_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+LONGEST_START = 120.0
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class SparkServer:
+    server: Server
+    port: int
+
+    @property
+    def remote(self) -> str:
+        """What FARWATCH_SPARK_REMOTE is to hold."""
+        return f"sc://{LOOPBACK}:{self.port}"
+
+
+def spark_home() -> Path:
+    """The folder of pip's pyspark: found without importing it."""
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise UsageError(f"pyspark is not installed beside {sys.executable}; run `make setup`")
+    return Path(found.origin).parent
+
+
+def connect_command(
+    home: Path, port: int, *, master: str, host: str = LOOPBACK, extra: Mapping[str, str] | None = None
+) -> list[str]:
+    """The command line of a server: pip's pyspark brings no start-connect-server script."""
+    options = spark_options(home, extra) | {
+        "spark.connect.grpc.binding.address": host,
+        "spark.connect.grpc.binding.port": str(port),
+    }
+    command = [str(spark_home() / "bin" / "spark-submit"), "--class", CONNECT_CLASS, "--master", master]
+    command += ["--name", "Farwatch"]
+    for name, value in options.items():
+        command += ["--conf", f"{name}={value}"]
+    return [*command, "spark-internal"]
+
+
+def begin(
+    home: Path,
+    *,
+    port: int | None = None,
+    master: str = "local[2]",
+    extra: Mapping[str, str] | None = None,
+    outlive_us: bool = False,
+) -> SparkServer:
+    """Starts a server whose files stay below `home`, without waiting for it: see `wait_ready`."""
+    home = home.absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    port = port or free_port()
+    server = Server.start(
+        "Spark Connect",
+        connect_command(home, port, master=master, extra=extra),
+        log=home / "spark-connect.log",
+        environment=spark_environment() | {"SPARK_HOME": str(spark_home())},
+        folder=home,
+        outlive_us=outlive_us,
+    )
+    return SparkServer(server, port)
+
+
+def wait_ready(spark: SparkServer, longest: float = LONGEST_START) -> None:
+    """Returns when the server takes calls. A client would wait for a dead server without an error."""
+    spark.server.wait_until(lambda: accepts_connections(spark.port), longest)
+
+
+def start(home: Path, *, master: str = "local[2]", extra: Mapping[str, str] | None = None) -> SparkServer:
+    """A server that takes calls; where its port was taken by another in between, on another port."""
+    for left in reversed(range(TRIES)):
+        spark = begin(home, master=master, extra=extra)
+        try:
+            wait_ready(spark)
+            return spark
+        except ServerFailed as error:
+            spark.server.tell_to_stop()
+            spark.server.wait_stopped()
+            if left == 0 or "already in use" not in str(error):
+                raise
+        except BaseException:
+            spark.server.tell_to_stop()
+            spark.server.wait_stopped()
+            raise
+    raise AssertionError("unreachable")

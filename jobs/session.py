@@ -1,0 +1,66 @@
+"""The Spark session: one in this process, or an attachment to a Connect server. Never one a step."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from jobs.spark_options import spark_environment, spark_options
+from monitoring_lib.config.settings import Spark
+from monitoring_lib.errors import ConfigError, SparkUnavailable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CONNECT_PORT = 15002
+_PATIENCE = 5.0
+REMOTE = "FARWATCH_SPARK_REMOTE"
+"""Environment variable with the address of a Connect server; it goes before the configuration."""
+
+
+def open_session(settings: Spark, home: Path) -> SparkSession:
+    """The session that the configuration, or the environment, asks for."""
+    remote = os.environ.get(REMOTE) or (settings.remote if settings.mode == "connect" else None)
+    if remote:
+        return _attached(remote)
+    if settings.mode == "connect":
+        raise ConfigError(
+            f"spark.mode is connect, but neither spark.remote nor {REMOTE} says where the server is"
+        )
+    return _local(settings, home)
+
+
+def _attached(remote: str) -> SparkSession:
+    # A client waits for a dead server without an error, so the port is tried first.
+    address = urlsplit(remote)
+    host, port = address.hostname or "", address.port or _CONNECT_PORT
+    try:
+        socket.create_connection((host, port), _PATIENCE).close()
+    except OSError as error:
+        raise SparkUnavailable(
+            f"no Spark Connect server answers at {remote} ({error}); start it or correct {REMOTE}"
+        ) from error
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.builder.remote(remote).getOrCreate()
+    except PySparkException as error:
+        raise SparkUnavailable(f"the Spark Connect server at {remote} refused a session: {error}") from error
+
+
+def _local(settings: Spark, home: Path) -> SparkSession:
+    os.environ.update(spark_environment())
+    os.environ.pop("SPARK_HOME", None)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(settings.master).appName("Farwatch")
+    for name, value in spark_options(home / ".spark", settings.options).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # the Java gateway raises plain RuntimeErrors, among others
+        raise SparkUnavailable(f"a local Spark session did not start: {error}") from error

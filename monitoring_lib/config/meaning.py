@@ -1,0 +1,82 @@
+"""The whole configuration, and the digest that tells whether a monitor still means the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from monitoring_lib.config.monitor import Monitor
+from monitoring_lib.config.settings import Settings
+from monitoring_lib.config.source import Source
+from monitoring_lib.errors import UsageError
+from monitoring_lib.suggest import nearest
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings, sources and monitors of one environment, all valid."""
+
+    settings: Settings
+    sources: Mapping[str, Source]
+    monitors: Mapping[str, Monitor]
+
+    def source(self, name: str) -> Source:
+        if name not in self.sources:
+            raise UsageError(f"unknown source {name!r}{nearest(name, self.sources)}")
+        return self.sources[name]
+
+    def monitor(self, name: str) -> Monitor:
+        if name not in self.monitors:
+            raise UsageError(f"unknown monitor {name!r}{nearest(name, self.monitors)}")
+        return self.monitors[name]
+
+    def monitors_of(self, source: str) -> list[Monitor]:
+        """The monitors that ask about a source, by name."""
+        return [monitor for _, monitor in sorted(self.monitors.items()) if monitor.source == source]
+
+    def digest_of(self, monitor: Monitor) -> str:
+        """Changes exactly when the monitor or its source comes to mean something else."""
+        return hashlib.sha256(meaning_of(monitor, self.source(monitor.source or "")).encode()).hexdigest()
+
+
+_NO_MEANING_OF_MONITOR = {"title"}
+_NO_MEANING_OF_SOURCE = {"path", "schedule"}
+
+
+def meaning_of(monitor: Monitor, source: Source) -> str:
+    """Canonical JSON of all that answers depend on: defaults filled in, numbers in one spelling.
+
+    What people read (a title), where files lie and how many epochs a run covers do not count.
+    """
+    asked = {
+        name: _plain(getattr(monitor, name))
+        for name in Monitor.__dataclass_fields__
+        if name not in _NO_MEANING_OF_MONITOR
+    }
+    asked["options"] = {
+        name: _plain(monitor.options[name]) for name in monitor.methods if name in monitor.options
+    }
+    about = _plain(source.model_dump(exclude=_NO_MEANING_OF_SOURCE))
+    return json.dumps(
+        {"monitor": asked, "source": about}, sort_keys=True, separators=(",", ":"), ensure_ascii=True
+    )
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return _plain(value.model_dump())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(_plain, value))
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}"
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

@@ -1,0 +1,138 @@
+"""Margins, at a site: tells a sum once it passes the site's threshold, then whenever it leaves its width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from monitoring_lib.codec import Image
+from monitoring_lib.methods import Ask, Moment, SiteRole
+from monitoring_lib.network import COORDINATOR, Delivery, Post
+from monitoring_lib.protocols.topk import ranking
+from monitoring_lib.protocols.topk.messages import FirstValues, Lower, Question, Raise, Values, Widths
+from monitoring_lib.protocols.topk.sums import absorb, even_share, keeps_zeros, only_grows
+from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.tally import Tally
+
+
+@dataclass(slots=True)
+class MarginsSite(Image, tag=10, version=1):
+    """A site's sums; of tracked items the value last told, and the width where one was granted.
+
+    `floor` is the least width and threshold, ``tolerance / 2m``; `threshold` counts where it is larger.
+    """
+
+    node: str
+    period: int = 0
+    begun: bool = False
+    floor: int = 0
+    threshold: int = 0
+    sums: Tally = field(default_factory=Tally)
+    copies: Tally = field(default_factory=Tally)
+    widths: Tally = field(default_factory=Tally)
+
+
+class MarginsSiteRole(SiteRole[MarginsSite]):
+    """Silence means: untracked sums lie within the threshold of 0, tracked ones within their width of the told."""
+
+    State = MarginsSite
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__(ask)
+        self._tracks_all = keeps_zeros(ask)
+        self._only_grows = only_grows(ask)
+
+    def start(self, node: str) -> MarginsSite:
+        return MarginsSite(node)
+
+    def observe(
+        self, state: MarginsSite, moment: Moment, arriving: Counts, expiring: Counts
+    ) -> Iterable[Post]:
+        if state.period != moment.period:
+            state.period, state.begun, state.threshold = moment.period, False, 0
+            for tally in (state.sums, state.copies, state.widths):
+                tally.clear()
+        touched = absorb(self.ask, state.node, state.sums, arriving, expiring)
+        floor, before = even_share(self.ask, len(moment.sites)), state.floor
+        state.floor = floor
+        if not state.begun and self.ask.options.untracked > 0 and not self._tracks_all:
+            yield from self._begin(state)
+            return
+        state.begun = True
+        names = {*touched, *state.sums, *state.copies} if floor < before else touched
+        drifted = sorted(name for name in names if self._must_tell(state, name))
+        if drifted:
+            yield Post(COORDINATOR, self._tell(state, drifted), "drifted")
+
+    def _begin(self, state: MarginsSite) -> Iterable[Post]:
+        """Tells the 2k sums furthest from 0; the largest of the rest is the threshold."""
+        state.begun = True
+        found = ranking.furthest(state.sums, 2 * self.ask.params.k + 1)
+        state.threshold = abs(found[-1][1]) if len(found) > 2 * self.ask.params.k else 0
+        told = sorted(name for name, value in found[: 2 * self.ask.params.k] if abs(value) > state.floor)
+        if not told:  # then the coordinator hears nothing, and takes the floor for the threshold
+            state.threshold = 0
+            return
+        values = self._tell(state, told)
+        yield Post(COORDINATOR, FirstValues(values.names, values.values, state.threshold), "first epoch")
+
+    def _must_tell(self, state: MarginsSite, name: str) -> bool:
+        value = state.sums.get(name)
+        if name not in state.copies:
+            return self._tracks_all or abs(value) > max(state.threshold, state.floor)
+        gap = value - state.copies.get(name)
+        width = max(state.widths.get(name), state.floor)
+        return bool(gap > width or -gap > (state.floor if self._only_grows else width))
+
+    def _tell(self, state: MarginsSite, names: list[str]) -> Values:
+        values = [state.sums.get(name) for name in names]
+        for name, value in zip(names, values, strict=True):
+            if (
+                value == 0
+                and not self._tracks_all
+                and state.threshold <= state.floor
+                and name not in state.widths
+            ):
+                state.copies.drop(name)  # untracked, it is held as closely
+            else:
+                state.copies.set(name, value)
+        return Values(names, values)
+
+    def receive(self, state: MarginsSite, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
+        for delivery in inbox:
+            letter = delivery.letter
+            if isinstance(letter, Question):
+                yield Post(COORDINATOR, self._answer(state, letter.names), "asked")
+            elif isinstance(letter, Lower):
+                yield Post(COORDINATOR, self._lower(state, letter.threshold), "threshold lowered")
+            elif isinstance(letter, Raise):
+                self._raise(state, letter)
+            else:
+                assert isinstance(letter, Widths)
+                for name, width in zip(letter.names, letter.widths, strict=True):
+                    state.widths.set(name, width)
+
+    def _answer(self, state: MarginsSite, names: list[str]) -> Values:
+        """The sums that the coordinator's copies miss by more than the floor; all are tracked from now on."""
+        missed = []
+        for name in names:
+            state.widths.drop(name)
+            if name not in state.copies:
+                state.copies.set(name, 0)
+            if abs(state.sums.get(name) - state.copies.get(name)) > state.floor:
+                missed.append(name)
+        return self._tell(state, missed)
+
+    def _lower(self, state: MarginsSite, threshold: int) -> Values:
+        state.threshold = threshold
+        found = ranking.beyond(state.sums, max(threshold, state.floor))
+        return self._tell(state, [name for name, _ in found if name not in state.copies])
+
+    def _raise(self, state: MarginsSite, letter: Raise) -> None:
+        state.threshold = letter.threshold
+        kept = set(letter.kept)
+        for name, copy in list(state.copies.items()):
+            width = max(state.widths.get(name), state.floor)
+            if abs(copy) + width <= letter.threshold and name not in kept:
+                state.copies.drop(name)
+                state.widths.drop(name)

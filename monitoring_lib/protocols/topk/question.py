@@ -1,0 +1,186 @@
+"""The question: which k items have the largest (or smallest) sums over all sites?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Literal
+
+import pyarrow as pa
+from pydantic import Field
+
+from monitoring_lib.errors import DataError
+from monitoring_lib.methods import Answer, Ask, Keys, Moment, Question, Summary, Truth, Verdict
+from monitoring_lib.network import COORDINATOR
+from monitoring_lib.protocols.topk import ranking
+from monitoring_lib.synopses.counts import Counts
+
+
+class TopKParams(Keys):
+    """What a monitor of this question may say."""
+
+    k: int = Field(gt=0, description="how many items the answer has")
+    tolerance: Decimal = Field(
+        default=Decimal(0),
+        ge=0,
+        description="how much an outsider may exceed a member, in the measure's unit",
+    )
+    order: Literal["largest", "smallest"] = "largest"
+    signed: bool = Field(default=False, description="whether sums can fall below 0")
+
+
+def tolerance_of(ask: Ask) -> int:
+    """The tolerance in whole units of the scaled measure, rounded down."""
+    return int(ask.params.tolerance * ask.scale)
+
+
+def ranked(sums: ranking.Sums, ask: Ask) -> list[tuple[str, int]]:
+    """The best k items, ties by name. Of the largest only sums above 0 count: any name nobody used has 0."""
+    if ask.params.order == "largest":
+        return [pair for pair in ranking.largest(sums, ask.params.k) if pair[1] > 0]
+    return ranking.smallest(sums, ask.params.k)
+
+
+def build_counts(keys: Mapping[str, pa.Array], sums: pa.Array) -> Counts:
+    return Counts.of_pairs(zip(keys["item"].to_pylist(), sums.to_pylist(), strict=True))
+
+
+class TopK(Question):
+    """``V[t] + tolerance >= V[s]`` for every published t and every other s, at the end of every epoch.
+
+    V is the exact sum over all sites; with fewer than k items of a sum above 0 the missing members count 0.
+    For the smallest the inequality is turned round, over all items ever named since the last reset.
+
+    A site that is missing counts with what it last observed. An answer that cannot be proved without such a
+    site is partial: it has one more row, without a rank and with the key '', whose `high` stands in for the
+    tolerance.
+    """
+
+    name = "top-k"
+    Params = TopKParams
+    default_method = "caching"
+
+    def summary(self, ask: Ask) -> Summary:
+        return Summary(keys=("item",), synopsis=Counts, build=build_counts)
+
+    def truth(self, ask: Ask) -> Truth:
+        return TopKTruth(ask)
+
+    def promise(self, ask: Ask) -> str:
+        return f"valid within {ask.params.tolerance.normalize():f} (always)"
+
+
+class TopKTruth(Truth):
+    """Exact sums over the sites of the roster; a missing site counts with what it last observed."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.sums: dict[str, int] = {}
+        self._by_site: dict[str, dict[str, int]] = {}
+        self._roster: tuple[str, ...] = ()
+        self._period = 0
+        self._best: list[int] | None = None
+
+    def observe(self, moment: Moment, node: str, arriving: Counts, expiring: Counts) -> None:
+        self._enter(moment)
+        self._best = None
+        own = self._by_site.setdefault(node, {})
+        for change, sign in ((arriving, 1), (expiring, -1)):
+            for name, value in change:
+                self._add(own, name, sign * value)
+                self._add(self.sums, name, sign * value)
+
+    def _enter(self, moment: Moment) -> None:
+        if self._period != moment.period:
+            self._period, self._best = moment.period, None
+            self.sums.clear()
+            self._by_site.clear()
+        if self._roster != moment.sites:
+            changed = set(self._roster) ^ set(moment.sites)
+            self._roster = moment.sites
+            if not changed.isdisjoint(self._by_site):
+                self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Sites left or came back: only what those on the roster have named counts."""
+        self._best = None
+        self.sums.clear()
+        for node in self._roster:
+            for name, value in self._by_site.get(node, {}).items():
+                self._add(self.sums, name, value)
+
+    def _add(self, sums: dict[str, int], name: str, value: int) -> None:
+        total = sums.get(name, 0) + value
+        if total == 0 and self.ask.params.order == "largest":
+            sums.pop(name, None)
+        else:
+            sums[name] = total
+
+    def judge(self, moment: Moment, answers: Sequence[Answer]) -> list[Verdict]:
+        self._enter(moment)
+        members = [row for row in answers if row.rank is not None]
+        partial = [row for row in answers if row.rank is None]
+        verdicts = [self._judge_set(moment, members, partial)]
+        for row in members:
+            exact = self.sums.get(row.key, 0) / self.ask.scale
+            allowed = max(row.high - row.estimate, row.estimate - row.low)
+            kept = row.low <= exact <= row.high
+            error = abs(row.estimate - exact)
+            verdicts.append(
+                Verdict(row.node, row.tick, row.key, "total within bounds", exact, error, allowed, kept)
+            )
+        return verdicts
+
+    def _judge_set(self, moment: Moment, rows: Sequence[Answer], partial: Sequence[Answer]) -> Verdict:
+        params, scale = self.ask.params, self.ask.scale
+        members = {row.key for row in rows}
+        direction = 1 if params.order == "largest" else -1
+        inside = [direction * self.sums.get(name, 0) for name in members]
+        best = self._best_outsider(members, direction)
+        if params.order == "largest":
+            inside += [0] * (params.k - len(members))
+            best = max(best or 0, 0)
+        complete = len(members) == len(rows) <= params.k and (
+            params.order == "largest" or len(members) == min(params.k, len(self.sums))
+        )
+        error = max(0, best - min(inside)) if best is not None and inside else 0
+        within = error <= tolerance_of(self.ask)
+        allowed = float(params.tolerance)
+        if partial:  # only sites that are missing excuse it
+            allowed = max(allowed, partial[0].high)
+            within = error / scale <= allowed and len(partial) == 1 and bool(moment.missing)
+        return Verdict(
+            rows[0].node if rows else COORDINATOR, moment.end, "", "set within tolerance",
+            self._kth(direction) / scale, error / scale, allowed, complete and within,
+        )  # fmt: skip
+
+    def _best_outsider(self, members: set[str], direction: int) -> int | None:
+        """The largest score among all but the members: the scores in order, each member's struck out once."""
+        own = Counter(direction * self.sums[name] for name in members if name in self.sums)
+        for score in self._top(len(members) + 1, direction):
+            if own[score] == 0:
+                return score
+            own[score] -= 1
+        return None
+
+    def _kth(self, direction: int) -> int:
+        top = self._top(self.ask.params.k, direction)
+        if len(top) < self.ask.params.k:
+            return 0
+        kth = top[self.ask.params.k - 1]
+        return direction * kth if direction < 0 or kth > 0 else 0
+
+    def _top(self, count: int, direction: int) -> list[int]:
+        if self._best is None or len(self._best) < min(count, len(self.sums)):
+            self._best = ranking.top_numbers(self.sums, max(count, self.ask.params.k + 1), direction)
+        return self._best
+
+
+def refuse_negative(ask: Ask, node: str, name: str, value: int) -> None:
+    """A sum below 0 in a monitor that was not told to expect one would make its bounds untrue."""
+    if value < 0 and not ask.params.signed:
+        raise DataError(
+            f"site {node!r}: the sum of item {name[:80]!r} fell to {value / ask.scale:g};"
+            " say `signed: true` in the monitor"
+        )

@@ -1,0 +1,46 @@
+"""What the sites of every method share: their sums, and how an epoch changes them."""
+
+from __future__ import annotations
+
+from monitoring_lib.methods import Ask
+from monitoring_lib.protocols.topk.question import refuse_negative, tolerance_of
+from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.tally import Tally
+
+
+def keeps_zeros(ask: Ask) -> bool:
+    """Whether an item counts once it was named, though its sum is 0: so it is for the smallest."""
+    return bool(ask.params.order == "smallest")
+
+
+def only_grows(ask: Ask) -> bool:
+    """Whether sums are expected to rise only. A site that sees one fall must tell; it cannot be ruled out."""
+    return ask.window.length is None and not ask.params.signed
+
+
+def even_share(ask: Ask, sites: int) -> int:
+    """How far each of so many sites' numbers may be off, so that totals stay within half the tolerance."""
+    return tolerance_of(ask) // (2 * sites)
+
+
+def absorb(ask: Ask, node: str, sums: Tally, arriving: Counts, expiring: Counts) -> list[str]:
+    """Brings a site's sums to the end of the epoch; the items whose sums may have changed, each once."""
+    sums.add_all(arriving.names, arriving.sums.tolist())
+    if len(expiring):
+        sums.add_all(expiring.names, (-expiring.sums).tolist())
+        touched = list(dict.fromkeys((*arriving.names, *expiring.names)))
+    else:
+        touched = arriving.names
+    if len(expiring) or (len(arriving) and int(arriving.sums.min()) < 0):
+        _tidy(ask, node, sums, touched)
+    return touched
+
+
+def _tidy(ask: Ask, node: str, sums: Tally, touched: list[str]) -> None:
+    drops_zeros = not keeps_zeros(ask)
+    for name in touched:
+        value = sums.get(name)
+        if value == 0 and drops_zeros:
+            sums.drop(name)
+        elif value < 0:
+            refuse_negative(ask, node, name, value)

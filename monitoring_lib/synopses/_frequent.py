@@ -1,0 +1,88 @@
+"""What counters of frequent items share: named counts that never exceed the exact ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pyarrow.compute as pc
+
+from monitoring_lib.codec import Ints
+from monitoring_lib.hashing import as_column
+from monitoring_lib.synopses._items import Column, Items, as_weights, joined, taken
+from monitoring_lib.synopses._sums import sums_by_item
+from monitoring_lib.synopses.base import Bound, Synopsis
+
+
+@dataclass(slots=True, kw_only=True)
+class Frequent(Synopsis):
+    """Counters of some items, in increasing order of the items, each at most `lowered` below the exact count;
+    an item without a counter occurred at most `lowered` times. Subclasses say how much is taken off, and
+    when."""
+
+    total: int = 0
+    lowered: int = 0
+    items: Items = field(default_factory=Items)
+    counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __post_init__(self) -> None:
+        if self.counts.shape != (len(self.items),) or np.any(self.counts <= 0):
+            raise ValueError("counts: one above 0 expected for each item")
+        if not 0 <= self.lowered <= self.total or sum(self.counts.tolist()) > self.total:
+            raise ValueError(f"total: {self.total} is less than what was counted or lowered")
+
+    def update(self, items: Any, weights: Any = None) -> None:
+        """Adds one batch of items."""
+        column = as_column(items)
+        given = as_weights(weights, len(column))
+        column, counts = sums_by_item(column, given)
+        self.total += int(counts.sum())
+        self._add(column, counts)
+        self._lower(self._excess())
+
+    def estimate(self, item: str | int) -> int:
+        return dict(self).get(item, 0)
+
+    def bound(self, item: str | int) -> Bound:
+        low = self.estimate(item)
+        return Bound(low, low + self.lowered, parts={"sketch": float(self.lowered)})
+
+    def heavy_hitters(self, share: float) -> list[tuple[str | int, int]]:
+        """The items that may occur more than ``share * total`` times with their counts, most frequent first:
+        none that does is missing, and each of them occurs more than ``share * total - lowered`` times."""
+        if not 0 <= share <= 1:
+            raise ValueError(f"share: {share} is not between 0 and 1")
+        found = [(item, count) for item, count in self if count + self.lowered > share * self.total]
+        return sorted(found, key=lambda entry: -entry[1])
+
+    def __iter__(self) -> Iterator[tuple[str | int, int]]:
+        return zip(self.items, self.counts.tolist(), strict=True)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def mismatch(self, other: Self) -> str | None:
+        return self.items.mismatch(other.items)
+
+    def _excess(self) -> int:
+        """How much is to be taken off every count after a batch."""
+        raise TypeError(f"{type(self).__name__} does not say when it lowers its counts")
+
+    def _add(self, column: Column, counts: Ints) -> None:
+        if len(self.counts):
+            column, counts = joined(self.items.column(), column), np.concatenate([self.counts, counts])
+            column, counts = sums_by_item(column, counts)
+        self._keep(column, counts)
+
+    def _lower(self, amount: int) -> None:
+        if amount > 0:
+            self.lowered += amount
+            self._keep(self.items.column(), self.counts - amount)
+
+    def _keep(self, column: Column, counts: Ints) -> None:
+        left = np.flatnonzero(counts > 0)
+        column, counts = taken(column, left), counts[left]
+        order = np.argsort(column) if isinstance(column, np.ndarray) else pc.sort_indices(column).to_numpy()
+        self.items, self.counts = Items.of(taken(column, order)), counts[order]

@@ -1,0 +1,67 @@
+"""What all synopses over a window have in common: arrivals in the order of ticks, and the merge that preserves it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from monitoring_lib.codec import Words
+from monitoring_lib.synopses._window import Arrivals, Window
+from monitoring_lib.synopses.base import Synopsis
+
+
+class Windowed(Synopsis):
+    """A synopsis of events over a window. Subclasses hold a `window`, its clock, and `counters`, its cells."""
+
+    __slots__ = ()
+    window: Window
+    counters: Any  # the kind of Counters that each class names for its image
+
+    @abstractmethod
+    def _insert(self, keys: Words, arrivals: Arrivals) -> None:
+        """Counts events that come in the order of their ticks."""
+
+    def _take_in(self, keys: Words, arrivals: Arrivals) -> None:
+        """Counts events that were admitted, or holds them back while others may still overtake them."""
+        if self.window.lateness:
+            ticks, keys, weights = self.window.release(arrivals.ticks, keys, arrivals.weights)
+            arrivals = Arrivals(ticks, weights, 0)
+        self._insert(keys, arrivals)
+
+    @classmethod
+    def merge_all(cls, parts: Sequence[Self]) -> Self:
+        """The synopsis of all their events in the order of ticks: one level of merges, however many they are."""
+        if not parts:
+            raise ValueError("parts: at least one is needed")
+        for other in parts[1:]:
+            reason = parts[0].mismatch(other)
+            if reason is not None:
+                raise ValueError(f"parts: {cls.__name__}s of unlike making cannot be merged: {reason}")
+        window = Window.joined([part.window for part in parts])
+        current = [part._seen_from(window.newest) for part in parts]
+        window.release(
+            np.concatenate([part.window.held_ticks for part in current]),
+            np.concatenate([part.window.held_keys for part in current]),
+            np.concatenate([part.window.held_weights for part in current]),
+        )
+        counters = type(parts[0].counters).joined(
+            [part.counters for part in current], window.newest - window.length
+        )
+        return replace(parts[0], window=window, counters=counters)  # type: ignore[type-var]
+
+    def _seen_from(self, newest: int) -> Self:
+        """This synopsis, with all counted that nothing can overtake once the clock stands at `newest`."""
+        if not len(self.window.held_ticks):
+            return self
+        moved: Self = replace(self, window=self.window.copy(), counters=self.counters.copy())  # type: ignore[type-var]
+        moved.window.newest = newest
+        nothing = np.empty(0, np.int64)
+        moved._take_in(np.empty(0, np.uint64), Arrivals(nothing, nothing, 0))
+        return moved
+
+    def _merged(self, other: Self) -> Self:
+        return type(self).merge_all([self, other])

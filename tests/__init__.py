@@ -1,0 +1,1 @@
+"""The tests of Farwatch; the tree mirrors the rooms."""

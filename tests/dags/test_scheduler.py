@@ -1,0 +1,174 @@
+"""A real scheduler runs the DAGs; the command they call is a stand-in, so that every exit code can be had."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.services import airflow_server
+from jobs.services.airflow_api import AirflowApi
+from jobs.services.process import Servers
+from tests.dags.conftest import ROOT, write_conf
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow]
+
+PATIENCE = 400.0
+STEPS = ["land", "gate", "summarise", "observe", "resolve", "validate", "seal", "alert"]
+HOUR = timedelta(hours=1)
+NOW = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+ORIGINS = {"steady": NOW - 3 * HOUR, "flaky": NOW - HOUR, "wrong": NOW - HOUR, "gappy": NOW - 100 * HOUR}
+PLANS = {"flaky.gate": "3", "wrong.validate": "1"}
+
+
+@dataclass
+class Stack:
+    home: airflow_server.AirflowHome
+    api: AirflowApi
+    folder: Path
+    servers: Servers
+
+    def start_running(self, source: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not self.api.knows(f"epochs-{source}"):
+            assert time.monotonic() < deadline, f"the DAG of {source} was never parsed"
+            time.sleep(0.2)
+        self.api.patch(f"/dags/epochs-{source}", {"is_paused": False})
+
+    def finished(self, source: str, kind: str, count: int) -> list[dict[str, Any]]:
+        """The runs of a kind, oldest first, once there are `count` of them and all have ended."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            self.servers.check()
+            asked = self.api.get(f"/dags/epochs-{source}/dagRuns", order_by="run_after", limit=100)
+            runs = [run for run in asked["dag_runs"] if run["run_type"] == kind]
+            if len(runs) >= count and all(run["state"] in ("success", "failed") for run in runs):
+                return runs
+            assert time.monotonic() < deadline, (
+                f"runs of {source}: {[(r['run_type'], r['state']) for r in runs]}"
+            )
+            time.sleep(0.5)
+
+    def tasks(self, run: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        path = f"/dags/{run['dag_id']}/dagRuns/{run['dag_run_id']}/taskInstances"
+        return {task["task_id"]: task for task in self.api.get(path)["task_instances"]}
+
+    def calls(self, source: str) -> list[dict[str, Any]]:
+        lines = (self.folder / "calls.jsonl").read_text().splitlines()
+        return [call for call in map(json.loads, lines) if call["--source"] == source]
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    home = tmp_path_factory.mktemp("home")
+    write_conf(
+        home, {name: f"epoch: 1h\norigin: {time:%Y-%m-%dT%H:%MZ}\n" for name, time in ORIGINS.items()}, {}
+    )
+    fake = home / "fake"
+    fake.mkdir()
+    command = fake / "farwatch"
+    command.write_text(f"#!{sys.executable} -IS\n" + Path(__file__).with_name("fake_farwatch.py").read_text())
+    command.chmod(0o755)
+    for name, origin in ORIGINS.items():
+        (fake / f"{name}.sealed.{origin.isoformat()}").touch()
+    for name, codes in PLANS.items():
+        (fake / name).write_text(codes)
+    environment = {"FARWATCH_HOME": str(home), "FAKE_FARWATCH": str(fake), "FARWATCH_CATCHUP": "steady"}
+    airflow = airflow_server.prepare(home / "airflow", ROOT / "dags", environment, parallelism=2)
+    airflow.environment["PATH"] = os.pathsep.join([str(fake), airflow.environment["PATH"]])
+    airflow.run("db", "migrate")
+    with Servers() as servers:
+        parts = [servers.add(part) for part in airflow.begin()]
+        airflow_server.wait_ready(airflow, parts)
+        stack = Stack(airflow, airflow.api, fake, servers)
+        for source in ORIGINS:
+            stack.start_running(source)
+        yield stack
+
+
+def test_three_epochs_run_in_order_and_each_step_gets_the_hand_over_of_the_one_before(stack: Stack) -> None:
+    runs = stack.finished("steady", "scheduled", 3)
+    assert [run["state"] for run in runs] == ["success"] * 3
+    calls = stack.calls("steady")
+    borders = [(NOW - number * HOUR).isoformat() for number in (3, 2, 1, 0)]
+    expected = [(verb, *borders[n : n + 2]) for n in range(3) for verb in STEPS]
+    assert [(call["verb"], call["--from"], call["--to"]) for call in calls] == expected
+    for before, call in pairwise(calls):
+        if call["verb"] == "land":
+            assert call["given"] is None
+        else:
+            assert call["given"]["verb"] == before["verb"]
+            assert call["given"]["odd"] == "a \"site\" 'called' $HOME `x` {{ 1 }} €\n"
+
+
+def test_every_sealed_monitor_gets_an_event_and_a_failed_one_does_not(stack: Stack) -> None:
+    stack.finished("steady", "scheduled", 3)
+    events = stack.api.get("/assets/events", source_dag_id="epochs-steady", limit=100)["asset_events"]
+    assert {event["name"] for event in events} == {"farwatch-good"}
+    assert sorted(event["extra"]["from"] for event in events) == [
+        (NOW - number * HOUR).isoformat() for number in (3, 2, 1)
+    ]
+
+
+def test_exit_code_3_is_tried_again(stack: Stack) -> None:
+    [run] = stack.finished("flaky", "scheduled", 1)
+    assert run["state"] == "success"
+    tries = {name: task["try_number"] for name, task in stack.tasks(run).items()}
+    assert tries == {step: 2 if step == "gate" else 1 for step in STEPS}
+
+
+def test_exit_code_1_is_final_and_alert_runs_but_the_run_stays_failed(stack: Stack) -> None:
+    [run] = stack.finished("wrong", "scheduled", 1)
+    assert run["state"] == "failed"
+    tasks = stack.tasks(run)
+    assert tasks["validate"]["state"] == "failed"
+    assert tasks["validate"]["try_number"] == 1
+    assert tasks["seal"]["state"] == "upstream_failed"
+    assert tasks["alert"]["state"] == "success"
+    alert = stack.calls("wrong")[-1]
+    assert (alert["verb"], alert["given"]["verb"]) == ("alert", "resolve")
+
+
+def test_a_backfill_behind_a_gap_is_refused_by_the_gate_and_alert_runs(stack: Stack) -> None:
+    start = ORIGINS["gappy"] + 5 * HOUR
+    # On SQLite, Airflow's scheduler can fall over a run that a backfill is just about to create.
+    stack.api.patch("/dags/epochs-gappy", {"is_paused": True})
+    stack.home.run(
+        "backfill", "create", "--dag-id", "epochs-gappy", "--max-active-runs", "1",
+        "--from-date", start.isoformat(), "--to-date", (start + HOUR).isoformat(),
+    )  # fmt: skip
+    stack.api.patch("/dags/epochs-gappy", {"is_paused": False})
+    for run in stack.finished("gappy", "backfill", 2):
+        assert run["state"] == "failed"
+        tasks = stack.tasks(run)
+        assert (tasks["gate"]["state"], tasks["gate"]["try_number"]) == ("failed", 1)
+        assert tasks["summarise"]["state"] == "upstream_failed"
+        assert tasks["alert"]["state"] == "success"
+
+
+def test_a_run_by_hand_covers_what_the_form_says_and_the_reason_is_only_text(stack: Stack) -> None:
+    stack.finished("steady", "scheduled", 3)
+    reason = "late 'rows' \"of\" $(touch /tmp/never) ; `id` {{ 7 * 7 }}"
+    whole = {"from": (NOW - 3 * HOUR).isoformat(), "to": NOW.isoformat(), "revise": reason}
+    stack.api.post("/dags/epochs-steady/dagRuns", {"logical_date": None, "conf": whole})
+    stack.api.post("/dags/epochs-steady/dagRuns", {"logical_date": None})
+    runs = stack.finished("steady", "manual", 2)
+    assert [run["state"] for run in runs] == ["success", "success"]
+    first, second = stack.calls("steady")[-16], stack.calls("steady")[-8]
+    assert [first[key] for key in ("--from", "--to", "--revise")] == list(whole.values())
+    assert second["--to"] == datetime.now(UTC).replace(minute=0, second=0, microsecond=0).isoformat()
+    assert "--revise" not in second
+
+
+def test_the_form_refuses_what_is_no_time(stack: Stack) -> None:
+    with pytest.raises(Exception, match="400"):
+        stack.api.post("/dags/epochs-steady/dagRuns", {"logical_date": None, "conf": {"from": "yesterday"}})

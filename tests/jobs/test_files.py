@@ -1,0 +1,198 @@
+"""Input files: found by pattern, digested, opened whatever they are packed in."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import lzma
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from jobs import files
+from jobs.reading import read
+from jobs.streams import CHUNK
+from monitoring_lib.config import parse_source
+from monitoring_lib.errors import DataError
+
+PACK = {
+    "": lambda content: content,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pa.compress(content, "zstd", asbytes=True),
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    names = [
+        "a.csv", "b.csv.gz", "c.txt", ".hidden.csv", "_facts.json", "odd [1] *.csv", "day=1/x.csv", "day=2/x.csv",
+        "day=2/deep/er/y.csv", "_tmp/z.csv", "day=1/_x.csv", "päth/ü.csv",
+    ]  # fmt: skip
+    for name in names:
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("data/a.csv", ["a.csv"]),
+        ("data/*.csv", ["a.csv", "odd [1] *.csv"]),
+        ("data/[ab].csv*", ["a.csv", "b.csv.gz"]),
+        ("data/?.csv", ["a.csv"]),
+        ("data/[!a]*.txt", ["c.txt"]),
+        ("data/day=*/*.csv", ["day=1/x.csv", "day=2/x.csv"]),
+        ("data/**/y.csv", ["day=2/deep/er/y.csv"]),
+        ("data/**/x.csv", ["day=1/x.csv", "day=2/x.csv"]),
+        ("data/day=2/**", ["day=2/deep/er/y.csv", "day=2/x.csv"]),
+        ("data/day=*/**/*.csv", ["day=1/x.csv", "day=2/deep/er/y.csv", "day=2/x.csv"]),
+        ("data/day=2", ["day=2/deep/er/y.csv", "day=2/x.csv"]),
+        ("data/p*/*", ["päth/ü.csv"]),
+        ("data/nothing-*.csv", []),
+        ("nowhere/**", []),
+        ("nowhere/a.csv", []),
+    ],
+)
+def test_a_pattern_finds_its_files_and_no_hidden_ones(tree, pattern, names):
+    assert [file.path for file in files.find(pattern, tree)] == [str(tree / "data" / name) for name in names]
+
+
+def test_what_is_found_can_be_opened_whatever_its_name(tree):
+    for file in files.find("data/**", tree):
+        with files.open_stream(file.path) as stream:
+            if not file.path.endswith(".gz"):
+                assert stream.read() == Path(file.path).read_bytes()
+
+
+def test_a_found_file_has_its_size_and_time(tree):
+    os.utime(tree / "data" / "a.csv", ns=(0, 1_234_567_891_000))
+    (found,) = files.find("data/a.csv", tree)
+    assert (found.size, found.modified) == (5, 1_234_567_891)
+
+
+def test_absolute_paths_and_uris_stand_for_themselves(tree):
+    absolute = str(tree / "data" / "a.csv")
+    assert files.find(absolute, Path("/")) == files.find("file://" + absolute, Path("/"))
+
+
+def test_the_digest_is_of_the_content_alone(tree):
+    copy = tree / "other name.csv"
+    copy.write_bytes((tree / "data" / "a.csv").read_bytes())
+    assert (
+        files.digest(str(copy))
+        == hashlib.sha256(b"a.csv").hexdigest()
+        == files.digest(str(tree / "data/a.csv"))
+    )
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_a_stream_unpacks_by_the_ending_of_the_name(tmp_path, ending):
+    content = os.urandom(CHUNK) + b"text" * CHUNK
+    path = tmp_path / f"x.csv{ending}"
+    path.write_bytes(PACK[ending](content))
+    with files.open_stream(str(path)) as stream:
+        assert stream.peek(10) == content[:10]
+        assert stream.peek(2 * CHUNK) == content[: 2 * CHUNK]
+        assert stream.read(3) + stream.read() == content
+        assert stream.read(1) == b""
+
+
+def test_archives_one_after_another_are_one_content(tmp_path):
+    for ending in (".gz", ".xz", ".zst"):
+        path = tmp_path / f"x{ending}"
+        path.write_bytes(PACK[ending](b"one,") + PACK[ending](b"two"))
+        with files.open_stream(str(path)) as stream:
+            assert stream.read() == b"one,two"
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("left", [0.3, 0.999])
+def test_a_truncated_archive_is_a_data_error_that_names_it(tmp_path, ending, left):
+    packed = PACK[ending](os.urandom(3 * CHUNK))
+    path = tmp_path / f"cut{ending}"
+    path.write_bytes(packed[: int(len(packed) * left)])
+    with files.open_stream(str(path)) as stream, pytest.raises(DataError, match=f"cut{ending}: is truncated"):
+        stream.read()
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_a_corrupt_archive_is_a_data_error_that_names_it(tmp_path, ending):
+    for number, content in enumerate((b"plain text, no archive" * 10, os.urandom(5000))):
+        path = tmp_path / f"bad{number}{ending}"
+        path.write_bytes(content)
+        with (
+            files.open_stream(str(path)) as stream,
+            pytest.raises(DataError, match="is corrupt or not what its name"),
+        ):
+            stream.read()
+
+
+def test_a_flipped_byte_in_an_archive_is_noticed(tmp_path):
+    for ending in (".gz", ".xz"):
+        packed = bytearray(PACK[ending](os.urandom(CHUNK)))
+        packed[len(packed) // 2] ^= 0xFF
+        path = tmp_path / f"flip{ending}"
+        path.write_bytes(packed)
+        with files.open_stream(str(path)) as stream, pytest.raises(DataError, match="is corrupt"):
+            stream.read()
+
+
+def test_a_file_that_is_gone_is_a_data_error(tmp_path):
+    for call in (files.digest, files.open_stream):
+        with pytest.raises(DataError, match="absent.csv: is gone"):
+            call(str(tmp_path / "absent.csv"))
+    with pytest.raises(DataError, match="cannot be read"):
+        files.digest(str(tmp_path))
+
+
+HEADER = b"time,site,item,value\n"
+ROW = b"2001-01-01T00:01,LAS,PHL,33\n"
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
+def test_reading_a_file_that_is_gone_is_a_data_error(tmp_path, format_):
+    source = parse_source(
+        {
+            "name": "s",
+            "format": format_,
+            "path": "x",
+            "columns": {"time": "time"},
+            "epoch": "1h",
+            "origin": "2001-01-01",
+        },
+        "test",
+    )
+    with pytest.raises(DataError, match="is gone"):
+        list(read(str(tmp_path / "absent"), source))
+
+
+@pytest.mark.parametrize("change", ["shorter", "longer"])
+def test_a_file_that_changes_while_it_is_read_is_a_data_error(tmp_path, change):
+    path = tmp_path / "x.csv"
+    path.write_bytes(HEADER + ROW * 400_000)
+    source = parse_source(
+        {
+            "name": "s",
+            "format": "csv",
+            "path": "x",
+            "columns": {"time": "time"},
+            "epoch": "1h",
+            "origin": "2001-01-01",
+        },
+        "test",
+    )
+    batches = read(str(path), source)
+    next(batches)
+    with path.open("r+b") as file:
+        if change == "shorter":
+            file.truncate(6_000_000)
+        else:
+            file.seek(0, os.SEEK_END)
+            file.write(ROW)
+    with pytest.raises(DataError, match="changed while it was read"):
+        list(batches)

@@ -1,0 +1,1 @@
+"""Laws that hold for every synopsis and every method found."""

@@ -1,0 +1,296 @@
+"""What holds for every method found, and for the two toys: promises, restarts, replays, determinism."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise, zip_longest
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from monitoring_lib import protocols, states
+from monitoring_lib.engine import receive
+from monitoring_lib.errors import ProtocolError
+from monitoring_lib.methods import Answer, Method
+from monitoring_lib.network import Message, is_site
+from tests.laws.method_driver import (
+    Record,
+    Run,
+    Story,
+    digest,
+    read,
+    restored,
+    shuffled,
+    subjects,
+    tell,
+    verdicts,
+)
+from tests.laws.questions import makers
+
+SEEDS = range(12)
+every_method = pytest.mark.parametrize(
+    "kind", subjects(), ids=lambda kind: f"{kind.question.name}/{kind.name}"
+)
+every_story = pytest.mark.parametrize("seed", SEEDS)
+
+
+@cache
+def told(kind: type[Method], seed: int) -> tuple[Story, list[Record]]:
+    story = tell(kind, seed)
+    return story, read(story)
+
+
+def assert_same(found: Sequence[Record], expected: Sequence[Record]) -> None:
+    assert len(found) == len(expected)
+    for at, (one, other) in enumerate(zip(found, expected, strict=True)):
+        for part, mine, its in zip(("messages", "answers", "rows"), one.plain(), other.plain(), strict=True):
+            differing = [pair for pair in zip_longest(mine, its) if pair[0] != pair[1]]
+            assert not differing, f"{part} differ first in record {at}: {differing[0]}"
+
+
+def test_every_question_found_has_a_maker_of_stories() -> None:
+    assert set(protocols.questions()) <= set(makers()), (
+        "add a module to tests/laws/questions for the new question"
+    )
+
+
+@every_method
+def test_stories_hold_what_the_laws_are_about(kind: type[Method]) -> None:
+    moments = [chapter.moment for seed in SEEDS for chapter in told(kind, seed)[0].chapters]
+    assert any(moment.missing for moment in moments)
+    assert any(set(now.sites) > set(then.sites) for then, now in pairwise(moments))
+    assert any(now.period > then.period for then, now in pairwise(moments))
+    assert sum(len(record.messages) for seed in SEEDS for record in told(kind, seed)[1]) > 100
+    assert sum(len(record.answers) for seed in SEEDS for record in told(kind, seed)[1]) > 100
+
+
+@every_story
+@every_method
+def test_every_deterministic_promise_is_kept_at_every_epoch(kind: type[Method], seed: int) -> None:
+    story, records = told(kind, seed)
+    found = verdicts(story, records)
+    assert found
+    assert [(epoch, verdict) for epoch, verdict in found if not verdict.kept] == []
+
+
+@every_story
+@every_method
+def test_estimates_lie_inside_their_bounds_and_states_are_sound(kind: type[Method], seed: int) -> None:
+    story, records = told(kind, seed)
+    rows = [row for record in records for row in record.answers]
+    assert [
+        row for row in rows if not row.low <= row.estimate <= row.high or not 0 < row.confidence <= 1
+    ] == []
+    run = Run(story.method())
+    for chapter in story.chapters:
+        run.step(chapter)
+        for node, state in run.inner.states.items():
+            assert list(run.method.role(node).faults(state)) == []
+        for state in run.sites.states.values():
+            assert list(run.method.site.faults(state)) == []
+
+
+@every_story
+@every_method
+def test_a_run_restored_from_rows_and_messages_goes_on_as_if_nothing_happened(
+    kind: type[Method], seed: int
+) -> None:
+    story, records = told(kind, seed)
+    rng = Random(seed)
+    for done in {1, rng.randrange(2, 20), rng.randrange(2, len(records))}:
+        after = restored(story, records, done).go_on(story.chapters[done:])
+        assert_same(after, records[done:])
+
+
+@every_method
+def test_a_replay_that_differs_from_the_record_is_refused(kind: type[Method]) -> None:
+    tried = 0
+    for seed in SEEDS:
+        story, records = told(kind, seed)
+        for at, record in enumerate(records):
+            present = set(story.chapters[at].moment.present)
+            said = [m for m in record.messages if m.round >= 1 and m.sender in present]
+            for lost in said[:1]:
+                changed = replace(lost, payload=lost.payload[:-1])
+                for forged in ([], [changed]):
+                    messages = [message for message in record.messages if message is not lost] + forged
+                    damaged = [*records[:at], replace(record, messages=messages), *records[at + 1 :]]
+                    with pytest.raises(ProtocolError, match="replaying epoch"):
+                        restored(story, damaged, at + 1, only=lost.sender)
+                    tried += 1
+    assert tried or not _sites_reply(kind)
+
+
+def _sites_reply(kind: type[Method]) -> bool:
+    messages = [message for seed in SEEDS for record in told(kind, seed)[1] for message in record.messages]
+    return any(message.round >= 1 and is_site(message.sender) for message in messages)
+
+
+@every_story
+@every_method
+def test_an_epoch_in_which_nothing_changed_leaves_no_rows_and_no_messages(
+    kind: type[Method], seed: int
+) -> None:
+    story, records = told(kind, seed)
+    quiet = 0
+    for at in range(3, len(records)):
+        before = [chapter.moment for chapter in story.chapters[at - 3 : at]]
+        now = story.chapters[at].moment
+        silent = not any(chapter.arriving or chapter.expiring for chapter in story.chapters[at - 3 : at + 1])
+        settled = all(
+            (then.period, then.sites, then.missing) == (now.period, now.sites, frozenset()) for then in before
+        )
+        if silent and settled and not now.missing:
+            quiet += 1
+            assert {node: row for node, row in records[at].rows.items() if row is not None} == {}
+            assert records[at].messages == []
+    assert quiet
+
+
+class RecordedSites:
+    """Stands in for sites whose storage is away: it has only what they sent."""
+
+    def __init__(self, record: Record) -> None:
+        self.said = [message for message in record.messages if is_site(message.sender)]
+
+    def exchange(self, round_: int, inbox: Any) -> list[Message]:
+        return [message for message in self.said if message.round == round_]
+
+    def take_upkeep(self, round_: int, inbox: Any) -> None:
+        """Nobody is there to take it."""
+
+    def answers(self) -> list[Answer]:
+        return []
+
+
+@every_story
+@every_method
+def test_inner_nodes_work_from_messages_alone(kind: type[Method], seed: int) -> None:
+    story, records = told(kind, seed)
+    run = Run(story.method())
+    for chapter, record in zip(story.chapters, records, strict=True):
+        sites = RecordedSites(record)
+        run.rows = {node: row for node, row in record.rows.items() if is_site(node)}
+        again = run.settle(chapter, sites, sites.exchange(0, {}))
+        inner = [row for row in record.answers if not is_site(row.node)]
+        assert_same([again], [replace(record, answers=inner)])
+
+
+def test_processes_with_different_hash_seeds_say_and_store_the_same() -> None:
+    root = Path(__file__).parents[2]
+    outputs = []
+    for seed in ("1", "2"):
+        command = [sys.executable, "-m", "tests.laws.method_driver"]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        ended = subprocess.run(
+            command, cwd=root, env=environment, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stderr
+        outputs.append(ended.stdout)
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0].splitlines()) == 4 * len(subjects())
+
+
+class Meddler:
+    """A role that changes its letters once they are sent, and checks that nobody is handed one of them."""
+
+    def __init__(self, role: Any, sent: list[Any]) -> None:
+        self.role, self.sent = role, sent
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.role, name)
+
+    def observe(self, *given: Any) -> Any:
+        return self._meddling(self.role.observe(*given))
+
+    def close(self, *given: Any) -> Any:
+        return self._meddling(self.role.close(*given))
+
+    def receive(self, state: Any, moment: Any, inbox: Any) -> Any:
+        mine = {id(letter) for letter in self.sent}
+        assert not [delivery for delivery in inbox if id(delivery.letter) in mine]
+        return self._meddling(self.role.receive(state, moment, inbox))
+
+    def _meddling(self, posts: Any) -> Any:
+        letters = []
+        for post in posts:
+            letters.append(post.letter)
+            yield post
+        for letter in letters:
+            self.sent.append(letter)
+            for name in letter.__dataclass_fields__:
+                setattr(letter, name, None)
+
+
+@every_method
+def test_a_letter_changed_after_it_was_sent_changes_nothing(kind: type[Method]) -> None:
+    for seed in SEEDS[:4]:
+        story, records = told(kind, seed)
+        method, sent = story.method(), []
+        role = method.role
+        method.site = Meddler(method.site, sent)  # type: ignore[assignment]
+        method.role = lambda node, role=role, sent=sent: Meddler(role(node), sent)  # type: ignore[method-assign]
+        assert_same(Run(method).go_on(story.chapters), records)
+        assert sent
+
+
+@every_story
+@every_method
+def test_the_order_of_rosters_and_mappings_does_not_matter(kind: type[Method], seed: int) -> None:
+    story, records = told(kind, seed)
+    assert_same(read(shuffled(story, Random(seed))), records)
+
+
+@every_story
+@every_method
+def test_missing_sites_never_speak_and_are_sent_nothing_that_asks_for_an_answer(
+    kind: type[Method], seed: int
+) -> None:
+    story, records = told(kind, seed)
+    for at, (chapter, record) in enumerate(zip(story.chapters, records, strict=True)):
+        missing = chapter.moment.missing
+        assert not missing & {message.sender for message in record.messages}
+        assert not missing & {row.node for row in record.answers}
+        assert not missing & record.rows.keys()
+        told_anyway = [message for message in record.messages if message.receiver in missing]
+        if told_anyway and at:
+            states_now = restored(story, records, at).sites.states
+            awake = replace(chapter.moment, missing=frozenset())
+            for message in told_anyway:
+                state = states_now.get(message.receiver) or story.method().site.start(message.receiver)
+                assert (
+                    receive(story.method(), awake, message.receiver, state, [message], message.round + 1)
+                    == []
+                )
+
+
+@every_method
+def test_letters_of_a_method_can_be_told_apart(kind: type[Method]) -> None:
+    assert len({letter.TAG for letter in kind.letters}) == len(kind.letters)
+    assert len({letter.kind() for letter in kind.letters}) == len(kind.letters)
+    used = {message.kind for seed in SEEDS for record in told(kind, seed)[1] for message in record.messages}
+    assert used <= {letter.kind() for letter in kind.letters}
+
+
+@every_method
+def test_bytes_and_entries_of_the_ledger_are_those_of_the_letters(kind: type[Method]) -> None:
+    for seed in SEEDS:
+        story, records = told(kind, seed)
+        for message in (message for record in records for message in record.messages):
+            assert message.bytes == len(message.payload)
+            assert message.entries == message.delivery(story.kind.letters).letter.entries
+
+
+@every_method
+def test_states_stay_readable_as_rows(kind: type[Method]) -> None:
+    story, records = told(kind, 1)
+    firsts = [next(r.rows[node] for r in records if r.rows.get(node)) for node in records[-1].rows]
+    assert all(isinstance(row, states.Kept) and row.form == "base" for row in firsts)
+    assert digest(records) == digest(read(story))

@@ -1,0 +1,1 @@
+"""Families: the questions' judges and the methods' own promises."""
