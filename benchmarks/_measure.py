@@ -1,7 +1,8 @@
 """How kernels are timed: ours and its peers in turn, in one process, and the median of the rounds.
 
-A machine is never quiet. Interleaving the runs puts the same noise on both sides of a ratio, and the median of
-the rounds' ratios forgets the rounds that were disturbed.
+A machine is never quiet. Processor time leaves out what other processes take, interleaving the runs puts the
+noise that remains on both sides of a ratio, and the median of the rounds' ratios forgets the rounds that were
+disturbed. Everything measured here runs in one thread.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
-from time import perf_counter_ns
+from time import process_time_ns
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,9 +118,9 @@ def measure(case: Case, workload: Workload, rounds: int = 5) -> Measured:
 
 
 def _nanoseconds(run: Run) -> float:
-    start = perf_counter_ns()
+    start = process_time_ns()
     units = run()
-    return (perf_counter_ns() - start) / units
+    return (process_time_ns() - start) / units
 
 
 def _ratio(own: Sequence[float], other: Sequence[float], lower_is_better: bool) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -86,12 +86,18 @@ def _failed_checks(context: Context, handover: Handover) -> list[Alert]:
     return [
         Alert(
             handover.source, row["monitor"], to_microseconds(row["epoch_start"]), row["severity"],
-            f"{row['expectation']} does not hold" + (f" at site {row['site']!r}" if row["site"] else ""),
+            _subject(row),
             "; ".join(filter(None, [row["observed"], row["detail"]])),
         )
         for row in rows
         if not row["success"] and row["severity"] != "info" and (row["write"] in writes or row["step"] == "land")
     ]  # fmt: skip
+
+
+def _subject(row: dict[str, Any]) -> str:
+    if row["step"] == "land":
+        return f"{row['observed']} is not landed"
+    return f"{row['expectation']} does not hold" + (f" at site {row['site']!r}" if row["site"] else "")
 
 
 def _unsealed(context: Context, handover: Handover) -> list[Alert]:

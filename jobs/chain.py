@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from jobs.context import Context
 from jobs.lake.seals import Seal
@@ -13,6 +15,8 @@ from monitoring_lib.config import Monitor, Source, meaning_of
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import EpochGapError, UsageError
 from monitoring_lib.protocols import find_method, find_question
+
+_PLAIN = ("name", "question", "source", "method", "item", "measure", "window", "reset")
 
 
 @dataclass
@@ -44,6 +48,12 @@ class Chain:
         absent = set(missing)
         self.last_seen.update({site: epoch for site in self.roster if site not in absent})
 
+    def before(self, epoch_start: int) -> Chain:
+        """The same chain as it was before an epoch."""
+        return Chain(
+            self.source, self.monitor, [seal for seal in self.seals if seal.epoch_start < epoch_start]
+        )
+
     def living(self, method: str) -> Sequence[Seal]:
         """The seals whose states of a method go on: those since it was last begun anew."""
         if method in self.anew:
@@ -60,7 +70,7 @@ def begun_anew(method: str) -> str:
 
 
 def chain_before(context: Context, source: Source, monitor: Monitor, epoch_start: int) -> Chain:
-    """The chain that the epoch goes on from; EpochGapError if an epoch of it is not sealed."""
+    """The chain that the epoch goes on from; EpochGapError if an epoch of it is not sealed, or stale."""
     seals = context.lake.ledger.seals(source.name, monitor.name, end=epoch_start)
     expected = source.clock.epoch_of(epoch_start)
     if len(seals) != expected:
@@ -71,7 +81,22 @@ def chain_before(context: Context, source: Source, monitor: Monitor, epoch_start
             f"{monitor.name}: epoch {missing} is not sealed, so {format_time(epoch_start)} cannot be run; first"
             f" run `farwatch run --source {source.name} --from {missing} --to {format_time(epoch_start)}`"
         )
+    for before, seal in pairwise(seals):
+        if seal.parent != before.digest:
+            stale = format_time(seal.epoch_start)
+            raise EpochGapError(
+                f"{monitor.name}: epoch {stale} goes on from a state that has been revised since, so"
+                f" {format_time(epoch_start)} cannot be run; first run `farwatch run --source {source.name} --from"
+                f" {stale} --to {format_time(epoch_start)} --revise REASON`"
+            )
     return Chain(source, monitor, seals, _cannot_go_on(source, monitor, seals))
+
+
+def ground_of(chain: Chain, standing: Sequence[Seal]) -> str:
+    """A digest of what a run goes out from: the epoch before it, and what is sealed where it will seal."""
+    parent = chain.seals[-1].digest if chain.seals else ""
+    content = [parent, [[seal.epoch_start, seal.write] for seal in standing]]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def first_unsealed(context: Context, source: Source, monitor: Monitor, start: int, end: int) -> int | None:
@@ -94,7 +119,7 @@ def _cannot_go_on(source: Source, monitor: Monitor, seals: Sequence[Seal]) -> fr
     ):
         raise UsageError(_other_question(monitor, "its question, or the epochs of its source, are others"))
     before = Monitor(
-        **{name: asked[name] for name in ("name", "question", "source", "method", "item", "measure", "window", "reset")},
+        **{name: asked[name] for name in _PLAIN},
         params=question.Params(**asked["params"]),
         shadow=tuple(asked["shadow"]),
         options={

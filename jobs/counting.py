@@ -26,12 +26,11 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one site counted in one epoch: each key once, sorted, with its sum; and the events behind them."""
+    """What one site counted in one epoch: each key once, sorted, with its sum."""
 
     site: str
     keys: Mapping[str, pa.Array]
     sums: pa.Array
-    events: int
 
 
 @dataclass
@@ -46,10 +45,12 @@ class Counting:
 
     def add(self, times: pa.Array, sites: pa.Array, keys: Mapping[str, pa.Array], weights: Numbers) -> None:
         """Rows, none of whose columns holds a null; times are microseconds since 1970."""
+        if not len(weights):
+            return
         start = self.origin or 0
         columns: dict[str, Any] = {"epoch": (times.to_numpy(zero_copy_only=False) - start) // self.length}
         columns |= {name: _encoded(column) for name, column in {"site": sites, **keys}.items()}
-        columns |= {"sum": weights, "events": np.ones(len(weights), np.int64)}
+        columns["sum"] = weights
         self._pending.append(pa.table(columns))
         if sum(map(len, self._pending)) > MOST_PENDING:
             self._compact()
@@ -76,7 +77,7 @@ class Counting:
         sites = table["site"].chunk(0)
         site_names, site_codes = sites.dictionary.to_pylist(), sites.indices.to_numpy()
         columns = {name: table[name].chunk(0) for name in self.keys}
-        sums, events = table["sum"].chunk(0), table["events"].to_numpy()
+        sums = table["sum"].chunk(0)
         cuts = _starts_of_runs([epochs, site_codes])
         now, cells = 0, list[Cell]()
         for start, end in zip(cuts, [*cuts[1:], len(table)], strict=True):
@@ -84,9 +85,7 @@ class Counting:
                 yield now, cells
                 now, cells = now + 1, []
             keys = {name: _decoded(column[start:end]) for name, column in columns.items()}
-            cells.append(
-                Cell(site_names[site_codes[start]], keys, sums[start:end], int(events[start:end].sum()))
-            )
+            cells.append(Cell(site_names[site_codes[start]], keys, sums[start:end]))
         yield now, cells
 
     def _first(self) -> int:
@@ -117,7 +116,7 @@ class Counting:
         for name, column in zip(codes, grouped[1:], strict=True):
             texts, numbers = codes[name][1], pa.array(column[cuts])
             columns[name] = numbers if texts is None else pa.DictionaryArray.from_arrays(numbers, texts)
-        columns |= {name: _summed(table[name].to_numpy()[order], cuts) for name in ("sum", "events")}
+        columns["sum"] = _summed(table["sum"].to_numpy()[order], cuts)
         self._summed = [pa.table(columns).combine_chunks()]
 
 

@@ -66,7 +66,7 @@ def identity(version: Version) -> str:
     from deltalake.exceptions import DeltaError
 
     try:
-        table = DeltaTable(version.table.replace("s3a://", "s3://", 1), without_files=True).metadata().id
+        table = DeltaTable(version.table.replace("s3a://", "s3://", 1)).metadata().id
     except (DeltaError, OSError) as error:
         raise DataError(f"{version}: the table cannot be opened ({error}); is it complete?") from error
     return f"delta table {table} version {version.number}"

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jobs.chain import Chain, chain_before
 from jobs.context import Context
 from jobs.gate import missing_sites
 from jobs.handover import Handover
+from jobs.lake import column_list
 from jobs.lake.seals import Seal
 from jobs.restoring import moment_of
 from jobs.site_inputs import SiteInputs
 from jobs.summaries import wanted_by
 from monitoring_lib.config import Monitor, Source
+from monitoring_lib.epochs import to_datetime
 from monitoring_lib.methods import Method, Moment
+from monitoring_lib.tables import ROSTERS
 
 
 @dataclass
@@ -28,8 +32,9 @@ class Plan:
     inputs: SiteInputs
     epochs: range
     missing: dict[int, set[str]]
+    joined: dict[int, list[str]]
+    """The sites that are seen for the first time, by epoch."""
     epoch: int
-    joined: dict[int, list[str]] = field(default_factory=dict)
     anew: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,9 +46,7 @@ class Plan:
 
     def join(self) -> list[str]:
         """The sites that are seen for the first time in this epoch."""
-        known = self.chain.roster
-        seen = self.inputs.sites(self.epoch) | set(self.source.sites or ())
-        return self.joined.setdefault(self.epoch, sorted(seen - known))
+        return self.joined.get(self.epoch, [])
 
     def absent(self) -> list[str]:
         """The sites of this epoch that were set aside."""
@@ -66,6 +69,17 @@ class Plan:
         self.epoch = self.epochs.start
         self.chain = Chain(self.source, self.monitor, self.chain.seals, self.anew)
 
+    def roster_rows(self, write: str) -> list[dict[str, Any]]:
+        """Who joins in each epoch, as rows for the coordinator."""
+        return [
+            {
+                "monitor": self.monitor.name, "epoch_start": to_datetime(self.chain.clock.start_of(epoch)),
+                "site": site, "write": write,
+            }
+            for epoch, sites in self.joined.items()
+            for site in sites
+        ]  # fmt: skip
+
     def unsealed(self, writes: dict[str, str]) -> Seal:
         """The epoch as its seal will name it, to read what a step before has written."""
         return Seal(
@@ -85,4 +99,26 @@ def plan(context: Context, handover: Handover, name: str) -> Plan:
     wish, write = wanted_by(monitor, source), handover.write_of("synopses")
     inputs = SiteInputs(context.lake, chain, wish, write, epochs.start, epochs.stop - 1, absent)
     chosen, shadows = monitor.method_objects(source.epoch, source.scale)
-    return Plan(source, monitor, chain, [chosen, *shadows], inputs, epochs, missing, epochs.start)
+    joined = _met_so_far(context, handover, chain) if "rosters" in handover.writes else _meet(inputs, epochs)
+    return Plan(source, monitor, chain, [chosen, *shadows], inputs, epochs, missing, joined, epochs.start)
+
+
+def _meet(inputs: SiteInputs, epochs: range) -> dict[int, list[str]]:
+    """Who joins when, from what lies at the sites."""
+    seen, known, joined = inputs.sites(), set(inputs.chain.roster), {}
+    for epoch in epochs:
+        new = (seen.get(epoch, set()) | set(inputs.chain.source.sites or ())) - known
+        joined[epoch] = sorted(new)
+        known |= new
+    return joined
+
+
+def _met_so_far(context: Context, handover: Handover, chain: Chain) -> dict[int, list[str]]:
+    """Who joins when, as `observe` has told the coordinator."""
+    rows = context.lake.of_writes(
+        ROSTERS, [handover.write_of("rosters")], [("monitor", "=", chain.monitor.name)], ["epoch_start", "site"]
+    )
+    joined: dict[int, list[str]] = {}
+    for start, site in sorted(zip(column_list(rows, "epoch_start"), rows["site"].to_pylist(), strict=True)):
+        joined.setdefault(chain.clock.epoch_of(start), []).append(site)
+    return joined

@@ -19,7 +19,7 @@ from jobs import delta_versions
 from jobs.places import locate, storage_fault
 from jobs.streams import CHUNK, Stored, Stream, open_stream
 
-__all__ = ["FoundFile", "Stream", "digest", "find", "open_stream"]
+__all__ = ["FoundFile", "Stream", "digest", "find", "is_as_found", "open_stream"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,6 +46,15 @@ def find(pattern: str, home: Path) -> list[FoundFile]:
     except OSError as error:
         raise storage_fault(place, error) from error
     return sorted(FoundFile(before + file.path, file.size, file.modified) for file in found)
+
+
+def is_as_found(file: FoundFile) -> bool:
+    """Whether a file still has the size and the time of change that it was found with."""
+    if delta_versions.parse(file.path) is not None:
+        return True
+    system, path, _ = locate(file.path)
+    now = system.get_file_info(path)
+    return (now.size or 0, (now.mtime_ns or 0) // 1_000) == (file.size, file.modified)
 
 
 def digest(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from jobs import quality
-from jobs.chain import Chain, chain_before, first_unsealed
+from jobs.chain import Chain, chain_before, first_unsealed, ground_of
 from jobs.context import Context
 from jobs.findings import Finding, to_rows
 from jobs.handover import Handover
@@ -22,14 +22,16 @@ def gate(context: Context, handover: Handover) -> None:
     """Decides where each monitor begins, and sets unfit sites aside, epoch by epoch."""
     source = context.config.source(handover.source)
     with handover.timed("gate"):
+        # Where `land` has not run before, what has landed is taken as it is.
+        handover.landing = handover.landing or context.lake.ledger.last_landing(source.name, source.clock)
         chains = _open_chains(context, source, handover)
         if not chains:
             return
         start = min(handover.monitors.values())
-        longest = max(chains, key=lambda chain: len(chain.seals))
+        known = max((chain.before(start) for chain in chains), key=lambda chain: len(chain.seals))
         findings = quality.check_sites(
-            _site_statistics(context, source, handover, start), _history(context, source, longest, start),
-            longest.last_seen, source, range(start, handover.end, source.epoch),
+            _site_statistics(context, source, handover, start), _history(context, source, known),
+            known.roster, source, range(start, handover.end, source.epoch),
         )  # fmt: skip
         write = handover.writes["gate"] = new_write("gate")
         context.lake.append(VALIDATIONS, to_rows(findings, source.name, "gate", write))
@@ -67,13 +69,16 @@ def _open_chains(context: Context, source: Source, handover: Handover) -> list[C
             say(f"{monitor.name}: all epochs up to {format_time(handover.end)} are sealed already")
             continue
         try:
-            chains.append(chain_before(context, source, monitor, begin))
+            chain = chain_before(context, source, monitor, begin)
         except EpochGapError as gap:
             gaps.append(gap)
             handover.failed[monitor.name] = str(gap)
             say(str(gap), style="red")
             continue
+        chains.append(chain)
         handover.monitors[monitor.name] = begin
+        standing = context.lake.ledger.seals(source.name, monitor.name, begin, handover.end)
+        handover.grounds[monitor.name] = ground_of(chain, standing)
     if gaps and not chains:
         raise gaps[0]
     return chains
@@ -99,13 +104,10 @@ def _site_statistics(context: Context, source: Source, handover: Handover, start
     return pa.Table.from_pylist([row.asDict() for row in rows.collect()], quality.statistics_schema(nulls))
 
 
-def _history(context: Context, source: Source, chain: Chain, start: int) -> pa.Table:
-    """The number of events by site and epoch before `start`, as far back as the volume check looks."""
-    volume = source.quality.volume
+def _history(context: Context, source: Source, chain: Chain) -> pa.Table:
+    """The number of events by site and epoch in the chain, as far back as the checks look."""
     columns = ["epoch_start", "site", "events"]
-    recent = [
-        seal for seal in chain.seals if volume and seal.epoch_start >= start - volume.history * source.epoch
-    ]
+    recent = chain.seals[-quality.history_epochs(source) :] if quality.history_epochs(source) else ()
     rows = context.lake.sealed(SYNOPSES, recent, ["synopses"], columns=columns)
     return rows.group_by(["epoch_start", "site"]).aggregate([("events", "max")]).rename_columns(columns)
 

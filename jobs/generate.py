@@ -170,9 +170,7 @@ def _checked(
     except ValueError as error:
         raise UsageError(f"--start: {error}") from None
     if first % HOUR:
-        raise UsageError(
-            f"--start {start}: a trace starts on the hour, such as {format_time(first - first % HOUR)}"
-        )
+        raise UsageError(f"--start {start}: a trace starts on the hour, such as {format_time(first - first % HOUR)}")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out}: is not an empty folder; name a new one")
     return first
@@ -204,9 +202,7 @@ def _write(
 ) -> GeneratedTrace:  # fmt: skip
     places = [(hour, site) for hour in range(hours) for site in range(len(plan.sites))]
     places = [(hour, site) for hour, site in places if (site, hour) not in plan.out]
-    damaged = np.bincount(
-        draws(plan.seed, "corrupt").integers(0, len(places), corrupt), minlength=len(places)
-    )
+    damaged = np.bincount(draws(plan.seed, "corrupt").integers(0, len(places), corrupt), minlength=len(places))
     repeated = draws(plan.seed, "duplicates").choice(len(places), min(duplicates, len(places)), replace=False)
     last_hour = {site: hour for hour, site in places}
     held_back: dict[int, tuple[int, Rows]] = {}

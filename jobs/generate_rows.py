@@ -53,9 +53,7 @@ class Rows:
         return "time,site,value" if self.items is None else "time,site,item,value"
 
     def where(self, mask: NDArray[np.bool_]) -> Rows:
-        return Rows(
-            self.times[mask], self.values[mask], None if self.items is None else self.items[mask], self.names
-        )
+        return Rows(self.times[mask], self.values[mask], None if self.items is None else self.items[mask], self.names)
 
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:

@@ -20,8 +20,9 @@ GIVEN = "FARWATCH_GIVEN"
 class Handover:
     """The run so far, over the epochs of ``[start, end)``.
 
-    `monitors` says where each monitor begins (epochs before that are sealed already); `writes` maps a step's
-    output to the write that holds it; `failed` names the monitors that may not be sealed, and why.
+    `monitors` says where each monitor begins (epochs before that are sealed already), `grounds` what the
+    ledger said about it then, as a digest; `writes` maps a step's output to the write that holds it; `failed`
+    names the monitors that may not be sealed, and why.
     """
 
     source: str
@@ -31,6 +32,7 @@ class Handover:
     revise: str = ""
     landing: int = 0
     monitors: dict[str, int] = field(default_factory=dict)
+    grounds: dict[str, str] = field(default_factory=dict)
     writes: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)

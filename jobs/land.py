@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from jobs import files
 from jobs.context import Context
@@ -47,8 +48,8 @@ class NewFile:
 class Tally:
     """What one landing brought: rows by (digest, epoch), set-aside rows by digest."""
 
-    landed: Counter[tuple[str, int]]
-    quarantined: Counter[str]
+    landed: Counter[tuple[Any, ...]]
+    quarantined: Counter[tuple[Any, ...]]
 
 
 def land(context: Context, handover: Handover) -> None:
@@ -72,6 +73,7 @@ def _land_once(context: Context, source: Source) -> int:
     new, unreadable = _new_files(context, source, [seal.write for seal in journal])
     fresh = [file for file in new if not file.same_as]
     refused = dict(unreadable)
+    known_refusals = _refusals(context, source)
     write = new_write("land")
     tally = Tally(Counter(), Counter())
     while fresh:
@@ -85,7 +87,8 @@ def _land_once(context: Context, source: Source) -> int:
     landed = [*fresh, *(file for file in new if file.same_as and file.same_as not in refused)]
     for path, reason in sorted(refused.items()):
         say(f"{path} is left where it is: {reason}", style="red")
-    _record_refusals(context, source, refused, write)
+    news = dict(refused.items() - known_refusals)
+    _record_refusals(context, source, news, write)
     if landed:
         late = _late_epochs(context, source, tally)
         lake.append(LANDINGS, [_landing_row(source, file, tally, late, write) for file in landed])
@@ -95,15 +98,18 @@ def _land_once(context: Context, source: Source) -> int:
         lake.ledger.seal_landing(source.name, source.clock, after, write, counts)
         _tell(source, landed, tally, late)
         return after + 1
-    if refused:
-        path, reason = min(refused.items())
+    if news:
+        # Of a file that was refused before, people know: it holds up no epoch twice.
+        path, reason = min(news.items())
         raise DataError(f"no file of {source.name} could be landed; {path}: {reason}")
     return after
 
 
 def _new_files(context: Context, source: Source, writes: list[str]) -> tuple[list[NewFile], dict[str, str]]:
     """The files to look at, and those that cannot even be digested, with the reason."""
-    known = context.lake.of_writes(LANDINGS, writes, columns=["path", "digest", "bytes", "modified"])
+    columns = ["path", "digest", "bytes", "modified", "write"]
+    known = context.lake.sites.read(LANDINGS, [("source", "=", source.name)], columns)
+    known = known.filter(pc.is_in(known["write"], pa.array(writes, pa.string())))
     seen = set(zip(*(column_list(known, name) for name in ("path", "bytes", "modified")), strict=True))
     by_digest = dict(zip(column_list(known, "digest"), column_list(known, "path"), strict=True))
     found = [
@@ -129,15 +135,13 @@ def _new_files(context: Context, source: Source, writes: list[str]) -> tuple[lis
     return new, unreadable
 
 
-def _land_files(
-    context: Context, source: Source, new: list[NewFile], write: str
-) -> tuple[Tally, dict[str, str]]:
+def _land_files(context: Context, source: Source, new: list[NewFile], write: str) -> tuple[Tally, dict[str, str]]:
     """Appends events and quarantine under `write`. Files that cannot be read whole come back with the reason."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     tables = context.lake.site_tables
-    listed = pa.table({"path": [file.path for file in new], "digest": [file.digest for file in new]})
+    listed = pa.table({name: [getattr(file, name) for file in new] for name in ("path", "size", "modified", "digest")})
     latest = int(time.time() * 1_000_000) + source.skew
     parsed: DataFrame = (
         tables.spark.createDataFrame(listed)
@@ -152,29 +156,18 @@ def _land_files(
     if seen.get["faulty"]:
         bad = parsed.where(F.col("line") == FILE_FAULT).select("path", "reason").collect()
         return Tally(Counter(), Counter()), {row["path"]: row["reason"] for row in bad}
-    landed = _counted(context, EVENTS, write, ["digest", "epoch_start"])
-    quarantined: Counter[str] = Counter()
+    landed = context.lake.sites.count(EVENTS, ["digest", "epoch_start"], [("write", "=", write)])
+    quarantined: Counter[tuple[Any, ...]] = Counter()
     if sum(landed.values()) < seen.get["read"]:
         aside = parsed.where(F.col("reason").isNotNull()).withColumn("day", F.current_date())
         tables.append(QUARANTINE, aside)
-        quarantined = Counter(
-            {key[0]: rows for key, rows in _counted(context, QUARANTINE, write, ["digest"]).items()}
-        )
+        quarantined = context.lake.sites.count(QUARANTINE, ["digest"], [("write", "=", write)])
     if sum(landed.values()) + sum(quarantined.values()) != seen.get["read"]:
         raise StorageError(
             f"{source.name}: {seen.get['read']} rows were read, {sum(landed.values())} landed and"
             f" {sum(quarantined.values())} were set aside: the files changed while they were read; try again"
         )
-    return Tally(Counter({(k[0], k[1]): n for k, n in landed.items()}), quarantined), {}
-
-
-def _counted(context: Context, table: Any, write: str, columns: list[str]) -> Counter[tuple[Any, ...]]:
-    """Rows of a write by these columns, counted by Spark."""
-    from pyspark.sql import functions as F
-
-    by = [(F.unix_micros(name) if name == "epoch_start" else F.col(name)).alias(name) for name in columns]
-    rows = context.lake.site_tables.read(table).where(F.col("write") == write).groupBy(*by).count().collect()
-    return Counter({tuple(row[name] for name in columns): row["count"] for row in rows})
+    return Tally(landed, quarantined), {}
 
 
 def _late_epochs(context: Context, source: Source, tally: Tally) -> set[int]:
@@ -192,7 +185,7 @@ def _late_epochs(context: Context, source: Source, tally: Tally) -> set[int]:
 def _landing_row(source: Source, file: NewFile, tally: Tally, late: set[int], write: str) -> dict[str, Any]:
     by_epoch = {epoch: rows for (digest, epoch), rows in tally.landed.items() if digest == file.digest}
     landed = 0 if file.same_as else sum(by_epoch.values())
-    quarantined = 0 if file.same_as else tally.quarantined[file.digest]
+    quarantined = 0 if file.same_as else tally.quarantined[(file.digest,)]
     note = f"same content as {file.same_as}" if file.same_as else ("" if landed + quarantined else "no rows")
     return {
         "source": source.name, "path": file.path, "digest": file.digest, "bytes": file.size,
@@ -201,6 +194,14 @@ def _landing_row(source: Source, file: NewFile, tally: Tally, late: set[int], wr
         "late": 0 if file.same_as else sum(rows for epoch, rows in by_epoch.items() if epoch in late),
         "note": note, "landed_at": datetime.now(UTC), "write": write,
     }  # fmt: skip
+
+
+def _refusals(context: Context, source: Source) -> set[tuple[str, str]]:
+    """The files that were left outside before, each with the reason."""
+    rows = context.lake.centre.read(
+        VALIDATIONS, [("source", "=", source.name), ("step", "=", "land")], ["observed", "detail"]
+    )
+    return set(zip(rows["observed"].to_pylist(), rows["detail"].to_pylist(), strict=True))
 
 
 def _record_refusals(context: Context, source: Source, refused: dict[str, str], write: str) -> None:
@@ -228,6 +229,7 @@ def _tell(source: Source, landed: Iterable[NewFile], tally: Tally, late: set[int
         first = to_datetime(min(late))
         say(
             f"{late_rows} rows belong to {len(late)} sealed epochs, from {first:%Y-%m-%dT%H:%MZ} on;"
-            f" `farwatch run --source {source.name} --from {first:%Y-%m-%dT%H:%MZ} --to … --revise 'late rows'` takes them in",
+            f" `farwatch run --source {source.name} --from {first:%Y-%m-%dT%H:%MZ} --to … --revise 'late rows'`"
+            " takes them in",
             style="yellow",
         )

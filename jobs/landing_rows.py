@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.files import FoundFile, is_as_found
 from jobs.reading import read
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_duration, format_time
@@ -37,7 +38,7 @@ _DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class LandFiles:
-    """The function that Spark maps over rows of (path, digest)."""
+    """The function that Spark maps over rows of (path, size, modified, digest)."""
 
     source: Source
     write: str
@@ -46,10 +47,15 @@ class LandFiles:
 
     def __call__(self, files: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in files:
-            for path, digest in zip(batch["path"].to_pylist(), batch["digest"].to_pylist(), strict=True):
+            for path, size, modified, digest in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 try:
                     for rows in read(path, self.source):
                         yield self._filed(rows, path, digest)
+                    # Rows that came after the digest was taken would land again under the next one.
+                    if not is_as_found(FoundFile(path, size, modified)):
+                        raise DataError(
+                            f"{path}: changed while it was landed; move files into place when they are complete"
+                        )
                 except DataError as error:
                     yield self._fault(path, digest, str(error))
 

@@ -13,7 +13,7 @@ from jobs.process_sites import ProcessSites
 from jobs.rows import message_row
 from jobs.spark_sites import SparkSites
 from monitoring_lib.methods import Method
-from monitoring_lib.tables import MESSAGES, OUTBOX, SITE_STATES, WRITES
+from monitoring_lib.tables import MESSAGES, OUTBOX, ROSTERS, SITE_STATES, WRITES
 
 _SMALL_EPOCH = 4_000_000
 _SMALL_STATES = 64_000_000
@@ -22,7 +22,7 @@ Rows = list[dict[str, Any]]
 
 
 def observe(context: Context, handover: Handover) -> None:
-    """Writes states and outbox at the sites, and delivers the outbox to the coordinator's storage.
+    """Writes states and outbox at the sites; delivers the outbox, and who has joined, to the coordinator.
 
     In a range of epochs the sites' second epoch waits for what the first one brings: `resolve` goes on there.
     """
@@ -31,10 +31,12 @@ def observe(context: Context, handover: Handover) -> None:
     with handover.timed("observe"):
         write = new_write("observe")
         messages: Rows = []
+        joined: Rows = []
         here: list[ProcessSites] = []
         in_spark = False
         for name in sorted(handover.monitors):
             run = plan(context, handover, name)
+            joined += run.roster_rows(write)
             for method in run.methods:
                 sites = place(context, run, method, write)
                 messages += [
@@ -49,13 +51,17 @@ def observe(context: Context, handover: Handover) -> None:
         context.lake.append(SITE_STATES, states)
         context.lake.append(OUTBOX, [row for sites in here for row in sites.outbox])
         context.lake.append(MESSAGES, messages)
-        records = record(MESSAGES, handover.source, "observe", messages, write)
+        context.lake.append(ROSTERS, joined)
+        records = [
+            *record(MESSAGES, handover.source, "observe", messages, write),
+            *record(ROSTERS, handover.source, "observe", joined, write),
+        ]
         if in_spark:
             records += record_site_write(context.lake, SITE_STATES, handover.source, "observe", write)
         else:
             records += record(SITE_STATES, handover.source, "observe", states, write)
         context.lake.append(WRITES, records)
-        handover.writes |= {"site_states": write, "outbox": write, "inbox": write}
+        handover.writes |= {"site_states": write, "outbox": write, "inbox": write, "rosters": write}
 
 
 def place(context: Context, run: Plan, method: Method, write: str) -> ProcessSites | SparkSites:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -25,7 +28,9 @@ def storage_fault(path: str, error: OSError) -> FarwatchError:
     """What is wrong with the file itself is a DataError; all else is worth another try."""
     if isinstance(error, FileNotFoundError):
         return DataError(f"{path}: is gone; it will be landed if it comes back")
-    if isinstance(error, PermissionError | IsADirectoryError | NotADirectoryError):
+    if "is a directory" in str(error):  # Arrow gives it no class of its own
+        return DataError(f"{path}: is a folder; name the files in it")
+    if isinstance(error, PermissionError | NotADirectoryError):
         return DataError(
             f"{path}: cannot be read ({error.strerror or error}); check what it is and its permissions"
         )
@@ -40,7 +45,19 @@ def _local() -> fs.FileSystem:
 @lru_cache(maxsize=16)
 def _remote(scheme: str, authority: str) -> tuple[fs.FileSystem, str]:
     try:
+        if scheme == "s3":
+            return _object_store(os.environ), authority
         system, base = fs.FileSystem.from_uri(f"{scheme}://{authority}")
     except (pa.ArrowException, OSError) as error:
         raise StorageError(f"{scheme}://{authority}: no such storage ({error}); check the path") from error
     return system, base
+
+
+def _object_store(environ: Mapping[str, str]) -> fs.FileSystem:
+    """An S3 store as the environment describes it, in the names that every AWS tool reads."""
+    endpoint = urlsplit(environ.get("AWS_ENDPOINT_URL", ""))
+    return fs.S3FileSystem(
+        region=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1",
+        endpoint_override=endpoint.netloc or None,
+        scheme=endpoint.scheme or "https",
+    )

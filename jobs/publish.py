@@ -14,17 +14,17 @@ from jobs.lake.store import Condition, scan
 from monitoring_lib.tables import ANSWERS, DRAFTS
 
 _LOOK_BACK = 1024
-"""Sealed epochs before the newest in which unpublished answers are looked for."""
+"""Seals before the newest in which unpublished answers are looked for."""
 
 
 def publish(context: Context, source: str, monitor: str) -> None:
     """Publishes what is sealed and not there yet, also what an earlier run was killed over. Repeating is safe."""
     lake = context.lake
-    seals = [seal for seal in lake.ledger.seals(source, monitor)[-_LOOK_BACK:] if seal.counts.get("answers")]
+    seals = [seal for seal in lake.ledger.revisions(source, monitor)[-_LOOK_BACK:] if seal.counts.get("answers")]
     if not seals:
         return
     conditions: list[Condition] = [("monitor", "=", monitor), ("epoch_start", ">=", seals[0].epoch_start)]
-    drafts = None
+    drafts: pa.Table | None = None
 
     def decide(table: DeltaTable) -> pa.Table | None:
         nonlocal drafts
@@ -33,7 +33,8 @@ def publish(context: Context, source: str, monitor: str) -> None:
         waiting = [seal for seal in seals if (seal.epoch_start, seal.revision) not in published]
         if not waiting:
             return None
-        drafts = drafts or lake.sealed(DRAFTS, waiting, ["drafts"], [("monitor", "=", monitor)])
+        if drafts is None:
+            drafts = lake.sealed(DRAFTS, waiting, ["drafts"], [("monitor", "=", monitor)])
         return _answers(drafts, waiting)
 
     lake.centre.append_if(ANSWERS, decide)
@@ -41,10 +42,9 @@ def publish(context: Context, source: str, monitor: str) -> None:
 
 def _answers(drafts: pa.Table, seals: Sequence[Seal]) -> pa.Table | None:
     """The drafts of these seals under their revisions, None if there are none."""
-    revisions = {seal.epoch_start: seal.revision for seal in seals}
-    starts = column_list(drafts, "epoch_start")
-    drafts = drafts.filter(pa.array([start in revisions for start in starts], pa.bool_()))
-    if not drafts.num_rows:
-        return None
-    column = pa.array([revisions[start] for start in starts if start in revisions], pa.int64())
-    return drafts.append_column("revision", column).select(list(ANSWERS.columns))
+    revisions = {(seal.epoch_start, seal.writes["drafts"]): seal.revision for seal in seals}
+    named = zip(column_list(drafts, "epoch_start"), column_list(drafts, "write"), strict=True)
+    column = pa.array([revisions.get(draft) for draft in named], pa.int64())
+    answers = drafts.append_column("revision", column).select(list(ANSWERS.columns))
+    waiting = answers.filter(column.is_valid())
+    return waiting if waiting.num_rows else None

@@ -16,6 +16,7 @@ from jobs.lake import new_write
 from jobs.lake.records import record
 from jobs.observe import place
 from jobs.process_sites import ProcessSites
+from jobs.progress import progress
 from jobs.restoring import Memory, restore_inner
 from jobs.rows import answer_rows, message_row, messages_of
 from jobs.spark_sites import SparkSites
@@ -24,7 +25,7 @@ from monitoring_lib.engine import resolve as settle_epoch
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.methods import Method
 from monitoring_lib.network import Message
-from monitoring_lib.tables import DRAFTS, MESSAGES, OUTBOX, SITE_STATES, STATES, WRITES
+from monitoring_lib.tables import DRAFTS, MESSAGES, OUTBOX, SITE_STATES, STATES, WRITES, Table
 
 Rows = list[dict[str, Any]]
 
@@ -40,6 +41,13 @@ class Output:
     states: Rows = field(default_factory=list)
     drafts: Rows = field(default_factory=list)
 
+    @property
+    def tables(self) -> dict[Table, Rows]:
+        return {
+            SITE_STATES: self.site_states, OUTBOX: self.outbox, MESSAGES: self.messages, STATES: self.states,
+            DRAFTS: self.drafts,
+        }  # fmt: skip
+
 
 def resolve(context: Context, handover: Handover) -> None:
     """Settles every epoch of the range and writes messages, states and drafts; no state of a site is rewritten."""
@@ -52,22 +60,11 @@ def resolve(context: Context, handover: Handover) -> None:
             for at, method in enumerate(run.methods):
                 _resolve_method(context, handover, run, method, output, publish=at == 0)
                 run.rewind()
-        lake = context.lake
-        lake.append(SITE_STATES, output.site_states)
-        lake.append(OUTBOX, output.outbox)
-        lake.append(MESSAGES, output.messages)
-        lake.append(STATES, output.states)
-        lake.append(DRAFTS, output.drafts)
-        tables = {
-            SITE_STATES: output.site_states,
-            MESSAGES: output.messages,
-            STATES: output.states,
-            DRAFTS: output.drafts,
-        }
-        lake.append(
-            WRITES,
-            [one for table, rows in tables.items() for one in record(table, handover.source, "resolve", rows, output.write)],
-        )  # fmt: skip
+        records: Rows = []
+        for table, rows in output.tables.items():
+            context.lake.append(table, rows)
+            records += record(table, handover.source, "resolve", rows, output.write)
+        context.lake.append(WRITES, records)
         handover.writes |= dict.fromkeys(("messages", "states", "drafts", "later_site_states"), output.write)
 
 
@@ -79,15 +76,17 @@ def _resolve_method(
     inner = InnerNodes(method, memory.states)
     sites = _sites(context, handover, run, method, output)
     said = _first_words(context, handover, run, method)
-    while True:
-        settled = settle_epoch(run.moment(method), method, sites, inner, said)
-        first = run.epoch == run.epochs.start
-        _store(run, method, memory, settled, output, publish, recorded_by_observe=first)
-        run.advance()
-        if run.epoch not in run.epochs:
-            break
-        assert isinstance(sites, ProcessSites)
-        said = sites.observe()
+    with progress(f"{run.monitor.name}, {method.name}: epochs settled", len(run.epochs)) as work:
+        while True:
+            settled = settle_epoch(run.moment(method), method, sites, inner, said)
+            first = run.epoch == run.epochs.start
+            _store(run, method, memory, settled, output, publish, recorded_by_observe=first)
+            work.advance()
+            run.advance()
+            if run.epoch not in run.epochs:
+                break
+            assert isinstance(sites, ProcessSites)
+            said = sites.observe()
     if isinstance(sites, ProcessSites):
         output.site_states += sites.states
         output.outbox += sites.outbox

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.chain import begun_anew
+from jobs.chain import begun_anew, ground_of
 from jobs.context import Context
 from jobs.epoch_plan import Plan, plan
 from jobs.handover import Handover
@@ -17,7 +18,7 @@ from jobs.publish import publish
 from jobs.report import say
 from monitoring_lib.config import meaning_of
 from monitoring_lib.epochs import format_time
-from monitoring_lib.errors import EpochGapError, ExpectationFailed
+from monitoring_lib.errors import AlreadySealed, EpochGapError, ExpectationFailed
 from monitoring_lib.tables import MESSAGES
 
 
@@ -25,9 +26,8 @@ def seal(context: Context, handover: Handover) -> None:
     """Seals what passed, all of it in one commit; an error at the end if a monitor did not pass."""
     with handover.timed("seal"):
         passed = sorted(handover.monitors.keys() - handover.failed.keys())
-        context.lake.ledger.seal(
-            [one for name in passed for one in _Sealing(context, handover, name).seals()]
-        )
+        seals = [one for name in passed for one in _Sealing(context, handover, name).seals()]
+        context.lake.ledger.seal(seals, context.config.source(handover.source).epoch)
         for name in passed:
             say(f"{name}: sealed up to {format_time(handover.end)}")
         for monitor in context.config.monitors_of(handover.source):
@@ -48,20 +48,30 @@ class _Sealing:
 
     def seals(self) -> list[Seal]:
         lake, run = self.context.lake, plan(self.context, self.handover, self.name)
+        standing = lake.ledger.seals(run.source.name, self.name, run.epoch_start, self.handover.end)
+        self._refuse_changed_ground(run, standing)
         records = recorded(lake, set(self.handover.writes.values()))
         messages = self._messages(run)
-        standing = {
-            one.epoch_start: one.revision
-            for one in lake.ledger.seals(run.source.name, self.name, run.epoch_start, self.handover.end)
-        }
+        revisions = {one.epoch_start: one.revision + 1 for one in standing}
         parent = run.chain.seals[-1].digest if run.chain.seals else ""
         seals: list[Seal] = []
         for _ in run.epochs:
-            revision = standing.get(run.epoch_start, -1) + 1
+            revision = revisions.get(run.epoch_start, 0)
             seals.append(self._seal(run, records, messages.get(run.epoch_start, []), parent, revision))
             parent = seals[-1].digest
             run.advance()
         return seals
+
+    def _refuse_changed_ground(self, run: Plan, standing: Sequence[Seal]) -> None:
+        """What was sealed since the gate looked was not known to this run: it must not be sealed over."""
+        given = self.handover
+        if standing and all(one.write == given.write_of("drafts") for one in standing):
+            return
+        if ground_of(run.chain, standing) != given.grounds.get(self.name):
+            raise AlreadySealed(
+                f"{self.name}, epoch {format_time(run.epoch_start)}: it, or the epoch before it, was sealed by another"
+                " run since this one began; `farwatch run` goes on from there"
+            )
 
     def _messages(self, run: Plan) -> dict[int, list[dict[str, Any]]]:
         """Every epoch's traffic: its first words may be of another write than the rest."""
@@ -74,7 +84,7 @@ class _Sealing:
     ) -> Seal:  # fmt: skip
         given, start = self.handover, run.epoch_start
         first = run.epoch == run.epochs.start
-        outputs = ("gate", "synopses", "inbox", "messages", "states", "drafts", "validations")
+        outputs = ("gate", "synopses", "rosters", "inbox", "messages", "states", "drafts", "validations")
         writes = {output: given.write_of(output) for output in outputs}
         writes["site_states"] = given.write_of("site_states" if first else "later_site_states")
         owners = {"synopses": run.inputs.wish.name} | dict.fromkeys(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from jobs.spark_options import spark_environment, spark_options
@@ -47,9 +48,22 @@ def _attached(remote: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     try:
-        return SparkSession.builder.remote(remote).getOrCreate()
+        session = SparkSession.builder.remote(remote).getOrCreate()
     except PySparkException as error:
         raise SparkUnavailable(f"the Spark Connect server at {remote} refused a session: {error}") from error
+    atexit.unregister(_leave)
+    atexit.register(_leave, session, host, port)
+    return session
+
+
+def _leave(session: Any, host: str, port: int) -> None:
+    """Frees what the server holds for us. Left to itself, a client tries for minutes to reach one that is gone."""
+    try:
+        socket.create_connection((host, port), _PATIENCE).close()
+    except OSError:
+        session.client.close()
+    else:
+        session.stop()
 
 
 def _local(settings: Spark, home: Path) -> SparkSession:

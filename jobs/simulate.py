@@ -47,35 +47,23 @@ def command(
     monitor: Annotated[Path | None, typer.Argument(metavar="MONITOR.yml", help="The monitor's file.")] = None,
     trace: Annotated[
         str | None,
-        typer.Option(
-            help="File, folder or pattern; csv, json, parquet; .gz, .xz, .zst. Default: the source's files."
-        ),
+        typer.Option(help="File, folder or pattern; csv, json, parquet; .gz, .xz, .zst. Default: the source's files."),
     ] = None,
-    split_sites: Annotated[
-        int | None, typer.Option(help="Deal the rows to this many sites, by a stable hash.")
-    ] = None,
+    split_sites: Annotated[int | None, typer.Option(help="Deal the rows to this many sites, by a stable hash.")] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            metavar="time=…,site=…,item=…,value=…", help="Where the columns differ from these names."
-        ),
+        typer.Option(metavar="time=…,site=…,item=…,value=…", help="Where the columns differ from these names."),
     ] = None,
-    epoch: Annotated[
-        str | None, typer.Option(metavar="10s", help="Length of an epoch; default: the source's.")
-    ] = None,
+    epoch: Annotated[str | None, typer.Option(metavar="10s", help="Length of an epoch; default: the source's.")] = None,
     origin: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="Start of epoch 0; default: the source's, or the first event's epoch."
-        ),
+        typer.Option(metavar="TIME", help="Start of epoch 0; default: the source's, or the first event's epoch."),
     ] = None,
     time_format: Annotated[
         str | None,
         typer.Option(metavar="%d/%m/%Y", help="Of times that are neither ISO 8601 nor seconds since 1970."),
     ] = None,
-    scale: Annotated[
-        int | None, typer.Option(help="Values are counted as whole numbers: value times this.")
-    ] = None,
+    scale: Annotated[int | None, typer.Option(help="Values are counted as whole numbers: value times this.")] = None,
     methods: Annotated[
         str | None, typer.Option(metavar="all|a,b", help="Default: the monitor's method and its shadows.")
     ] = None,
@@ -95,16 +83,12 @@ def command(
     seed: Annotated[int, typer.Option(help="Equal seeds give equal files.", rich_help_panel=_GENERATE)] = 1,
     sites: Annotated[int, typer.Option(help="Number of sites.", rich_help_panel=_GENERATE)] = 30,
     hours: Annotated[int, typer.Option(help="Number of hours.", rich_help_panel=_GENERATE)] = 6,
-    start: Annotated[
-        str, typer.Option(metavar="TIME", help="First hour.", rich_help_panel=_GENERATE)
-    ] = "2026-01-01",
+    start: Annotated[str, typer.Option(metavar="TIME", help="First hour.", rich_help_panel=_GENERATE)] = "2026-01-01",
     events_per_hour: Annotated[
         int, typer.Option(help="Mean number of events of all sites together.", rich_help_panel=_GENERATE)
     ] = 20_000,
     items: Annotated[int, typer.Option(help="Number of different items.", rich_help_panel=_GENERATE)] = 5_000,
-    outages: Annotated[
-        int, typer.Option(help="Hours for which a site leaves no file.", rich_help_panel=_GENERATE)
-    ] = 1,
+    outages: Annotated[int, typer.Option(help="Hours for which a site leaves no file.", rich_help_panel=_GENERATE)] = 1,
     flash_crowds: Annotated[
         int, typer.Option(help="Items that all sites suddenly ask for.", rich_help_panel=_GENERATE)
     ] = 2,
@@ -118,9 +102,7 @@ def command(
     corrupt: Annotated[int, typer.Option(help="Rows that cannot be read.", rich_help_panel=_GENERATE)] = 0,
     odd_names: Annotated[
         bool,
-        typer.Option(
-            "--odd-names", help="Some names with quotes, newlines, 10 kB.", rich_help_panel=_GENERATE
-        ),
+        typer.Option("--odd-names", help="Some names with quotes, newlines, 10 kB.", rich_help_panel=_GENERATE),
     ] = False,
 ) -> None:
     """Replays a trace through a monitor's methods, side by side: answers, costs, whether each promise held.
@@ -148,9 +130,7 @@ def command(
     _print_result(result, as_json)
     if not result.promise_kept:
         broken = [outcome.method for outcome in result.outcomes if outcome.certain_broken]
-        raise PromiseBroken(
-            f"{result.monitor.name}: {', '.join(broken)} broke the promise {result.promise!r}"
-        )
+        raise PromiseBroken(f"{result.monitor.name}: {', '.join(broken)} broke the promise {result.promise!r}")
 
 
 def _print_result(result: Result, as_json: bool) -> None:

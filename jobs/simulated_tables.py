@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,6 +31,8 @@ class Tables:
         self._folder = folder
         self._monitor = monitor
         self._waiting: dict[str, list[pa.Table]] = {table.name: [] for table in TABLES}
+        self._rows: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
         self._writers: dict[str, pq.ParquetWriter] = {}
 
     def __enter__(self) -> Self:
@@ -37,9 +40,7 @@ class Tables:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 for table in TABLES:
-                    self._writers[table.name] = pq.ParquetWriter(
-                        self._part(table), table.schema, compression="zstd"
-                    )
+                    self._writers[table.name] = pq.ParquetWriter(self._part(table), table.schema, compression="zstd")
             except OSError as error:
                 raise StorageError(f"--out {self._folder}: {error}") from error
         return self
@@ -54,9 +55,11 @@ class Tables:
         self._keep(VERDICTS, [verdict_row(verdict, start, *who) for verdict in step.verdicts])
 
     def _keep(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        waiting = self._waiting[table.name]
-        waiting.append(pa.Table.from_pylist(rows, table.schema))
-        if sum(map(len, waiting)) > CHUNK_ROWS or sum(part.nbytes for part in waiting) > CHUNK_BYTES:
+        more = pa.Table.from_pylist(rows, table.schema)
+        self._waiting[table.name].append(more)
+        self._rows[table.name] += len(more)
+        self._bytes[table.name] += more.nbytes
+        if self._rows[table.name] > CHUNK_ROWS or self._bytes[table.name] > CHUNK_BYTES:
             self._flush(table)
 
     def _flush(self, table: Table) -> None:
@@ -64,6 +67,7 @@ class Tables:
         if waiting:
             self._writers[table.name].write_table(pa.concat_tables(waiting).combine_chunks())
             waiting.clear()
+            self._rows[table.name] = self._bytes[table.name] = 0
 
     def _part(self, table: Table) -> Path:
         assert self._folder is not None

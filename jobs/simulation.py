@@ -107,9 +107,7 @@ def simulate(
         return _replayed(monitor, trace, running, tables, out)
 
 
-def _replayed(
-    monitor: Monitor, trace: Trace, running: Sequence[Method], tables: Tables, out: Path | None
-) -> Result:
+def _replayed(monitor: Monitor, trace: Trace, running: Sequence[Method], tables: Tables, out: Path | None) -> Result:
     question, ask = find_question(monitor.question), running[0].ask
     summary = question.summary(ask)
     counting, account = count(trace, monitor, summary.keys)
@@ -121,8 +119,8 @@ def _replayed(
         for epoch, cells in counting.epochs():
             synopses: dict[str, Any] = {}
             for cell in cells:
-                synopses[cell.site] = summary.build(cell.keys, cell.sums)
-                _ship(shipping, cell)
+                synopsis = synopses[cell.site] = summary.build(cell.keys, cell.sums)
+                _ship(shipping, synopsis if isinstance(synopsis, Counts) else _counts(cell))
             for step in replay.step(epoch, synopses):
                 outcomes[step.method].take(step)
                 tables.add(step, clock)
@@ -133,13 +131,17 @@ def _replayed(
     )  # fmt: skip
 
 
-def _ship(shipping: Cost, cell: Cell) -> None:
+def _ship(shipping: Cost, counts: Counts) -> None:
     """The counts themselves as one message."""
-    names = [column.to_pylist() for column in cell.keys.values()]
-    texts = names[0] if len(names) == 1 else [" ".join(map(str, key)) for key in zip(*names, strict=True)]
     shipping.messages += 1
-    shipping.entries += len(texts)
-    shipping.bytes += Counts(list(map(str, texts)), cell.sums.to_numpy()).size
+    shipping.entries += len(counts)
+    shipping.bytes += counts.size
+
+
+def _counts(cell: Cell) -> Counts:
+    """What would be shipped in place of a sketch: every key with its sum."""
+    keys = zip(*(column.to_pylist() for column in cell.keys.values()), strict=True)
+    return Counts.of_pairs(zip((" ".join(map(str, key)) for key in keys), cell.sums.to_pylist(), strict=True))
 
 
 def _chosen(monitor: Monitor, chosen: str | None) -> list[str]:

@@ -88,9 +88,7 @@ def _costs(result: Result) -> Table:
         entries.append(_ratio(cost.entries, result.shipping.entries))
         sizes.append(_ratio(cost.bytes, result.shipping.bytes))
         table.add_row(name, *entries, *sizes, rounds)
-    table.caption = (
-        "one entry is one value, the texts' message; a message carries what a node says in one round"
-    )
+    table.caption = "one entry is one value, the texts' message; a message carries what a node says in one round"
     table.caption_justify = "left"
     return table
 
@@ -125,11 +123,7 @@ def _answers(result: Result) -> list[RenderableType]:
         for outcome in result.outcomes:
             answer = outcome.answers[at] if at < len(outcome.answers) else None
             rank = rank or str(answer.rank or "" if answer is not None else "")
-            cells += (
-                [Text(printable(answer.key)), Text(_bounds(answer))]
-                if answer is not None
-                else [Text(), Text()]
-            )
+            cells += [Text(printable(answer.key)), Text(_bounds(answer))] if answer is not None else [Text(), Text()]
         table.add_row(rank, *cells)
     parts: list[RenderableType] = [
         Text(f"answers at {format_time(result.clock.start_of(result.epochs))}"),

@@ -26,7 +26,8 @@ class SiteInputs:
 
     Epochs from `first` on come from `write`, those before from the chain's own writes. `absent` says which
     sites took no part in which epoch: what such a site counted then never arrived, so it never leaves either.
-    The images are fetched when asked for: where Spark runs the sites they stay where they are.
+    Everything is fetched when asked for: the coordinator's steps ask for nothing, and where Spark runs the
+    sites the images stay where they are.
     """
 
     lake: Lake
@@ -38,7 +39,6 @@ class SiteInputs:
     absent: dict[int, set[str]]
     window: Window = field(init=False)
     earlier_seals: list[Seal] = field(init=False)
-    _sites: dict[int, set[str]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         chain = self.chain
@@ -49,13 +49,14 @@ class SiteInputs:
         self.earlier_seals = [
             seal for seal in chain.seals if chain.clock.epoch_of(seal.epoch_start) in needed
         ]
+
+    def sites(self) -> dict[int, set[str]]:
+        """The sites that have events in each epoch of this run."""
+        found: dict[int, set[str]] = {}
         rows = self._of_this_run(["epoch_start", "site"])
         for epoch, site in zip(self._epochs(rows), rows["site"].to_pylist(), strict=True):
-            self._sites.setdefault(epoch, set()).add(site)
-
-    def sites(self, epoch: int) -> set[str]:
-        """The sites that have events in an epoch of this run."""
-        return self._sites.get(epoch, set())
+            found.setdefault(epoch, set()).add(site)
+        return found
 
     @cached_property
     def images(self) -> dict[int, dict[str, bytes]]:

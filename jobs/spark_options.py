@@ -23,10 +23,11 @@ def delta_jars(prefix: Path | None = None) -> list[Path]:
     return found
 
 
-def spark_options(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, long_lived: bool = False) -> dict[str, str]:
     """Settings of a session or server whose own files (warehouse, scratch) stay below `home`.
 
-    `extra`, the configuration's `spark.options`, wins over what stands here.
+    `extra`, the configuration's `spark.options`, wins over what stands here. A server that lives for days is
+    better off with all of Java's optimisations than with a quick start.
     """
     home = home.absolute()
     options = {
@@ -46,7 +47,7 @@ def spark_options(home: Path, extra: Mapping[str, str] | None = None) -> dict[st
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": QUICK_START,
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC" if long_lived else QUICK_START,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",

@@ -12,6 +12,7 @@ import pyarrow as pa
 from jobs.epoch_plan import Plan
 from jobs.lake import Lake
 from jobs.lake.seals import Seal
+from jobs.lake.site_tables import to_frame
 from jobs.restoring import moment_then
 from jobs.site_task import INPUT_DDL, OUTPUT_DDL, Does, SiteTask
 from monitoring_lib.epochs import to_datetime
@@ -170,10 +171,11 @@ class SparkSites:
         spoken = self._sealed(MESSAGES, seals, "inbox").unionByName(self._sealed(MESSAGES, seals, "messages"))
         spoken = spoken.withColumnRenamed("kind", "letter")
         ends = [{"site": site, "node": node_of_site(site), "since": last} for site, last in seen.items()]
-        roster = self.lake.site_tables.spark.createDataFrame(
+        roster = to_frame(
+            self.lake.site_tables.spark,
             pa.Table.from_pylist(
                 ends, pa.schema([("site", pa.string()), ("node", pa.string()), ("since", pa.int64())])
-            )
+            ),
         )
         known = self._epoch() >= F.col("since")
         received = spoken.join(roster, (F.col("receiver") == F.col("node")) & known)
@@ -235,10 +237,10 @@ class SparkSites:
     def _pairs(self, pairs: Sequence[tuple[str, int]], name: str = "site") -> DataFrame:
         schema = pa.schema([(name, pa.string()), ("epoch_start", pa.timestamp("us", "UTC"))])
         columns = [[text for text, _ in pairs], [start for _, start in pairs]]
-        return self.lake.site_tables.spark.createDataFrame(pa.table(columns, schema=schema))
+        return to_frame(self.lake.site_tables.spark, pa.table(columns, schema=schema))
 
     def _names(self, sites: Sequence[str]) -> DataFrame:
-        return self.lake.site_tables.spark.createDataFrame(pa.table({"site": pa.array(sites, pa.string())}))
+        return to_frame(self.lake.site_tables.spark, pa.table({"site": pa.array(sites, pa.string())}))
 
     def _epoch(self) -> Any:
         from pyspark.sql import functions as F
@@ -261,4 +263,4 @@ class SparkSites:
         text, number = pa.string(), pa.int64()
         kinds = {"bigint": number, "string": text, "binary": pa.binary()}
         schema = pa.schema([(name, kinds[kind]) for name, kind in (c.split() for c in INPUT_DDL.split(", "))])
-        return self.lake.site_tables.spark.createDataFrame(pa.Table.from_pylist(rows, schema))
+        return to_frame(self.lake.site_tables.spark, pa.Table.from_pylist(rows, schema))

@@ -51,9 +51,7 @@ def open_trace(monitor: Monitor, asked: Asked, known: Source | None, home: Path)
     if split is not None and split < 1:
         raise UsageError(f"--split-sites {split}: at least 1 site is needed")
     if split is not None and "site" in asked.columns:
-        raise UsageError(
-            "--split-sites makes sites up, --columns says which column has them; give one of the two"
-        )
+        raise UsageError("--split-sites makes sites up, --columns says which column has them; give one of the two")
     pattern = asked.trace or (known.path if known is not None else None)
     if pattern is None:
         raise UsageError(

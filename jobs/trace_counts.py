@@ -17,7 +17,7 @@ from jobs.trace import Trace
 from monitoring_lib import expressions
 from monitoring_lib.config import Monitor
 from monitoring_lib.config.source import OWN_COLUMNS
-from monitoring_lib.hashing import hash_integers
+from monitoring_lib.errors import DataError
 
 MOST_EXAMPLES = 3
 
@@ -41,9 +41,15 @@ def count(trace: Trace, monitor: Monitor, keys: tuple[str, ...]) -> tuple[Counti
     account = Account()
     with progress("rows read") as work:
         for path in trace.paths:
-            for rows in read(path, trace.source):
-                _take(rows, path, trace, monitor, counting, account)
-                work.advance(rows.num_rows)
+            try:
+                for rows in read(path, trace.source):
+                    _take(rows, path, trace, monitor, counting, account)
+                    work.advance(rows.num_rows)
+            except DataError as error:
+                if "has no column" not in str(error):
+                    raise
+                split = "" if trace.dealt else ", or deal its rows to sites with --split-sites N"
+                raise DataError(f"{error}; say which column is which with --columns time=...{split}") from error
     return counting, account
 
 
@@ -59,7 +65,7 @@ def _take(
     account.read += rows.num_rows
     good = pa.array(np.ones(rows.num_rows, bool))
     for kind, wrong in _reasons(columns, keys, trace.origin):
-        found = pc.and_(good, wrong)
+        found = pc.and_kleene(good, wrong)  # a faulty row may have no time to compare
         if found.true_count:
             account.left_out[kind] += found.true_count
             _give_examples(account, path, kind, columns["line"].filter(found), columns["fault"].filter(found))
@@ -105,5 +111,7 @@ def _key(key: str, rows: pa.RecordBatch, columns: Mapping[str, pa.Array], monito
 
 def _dealt(first: int, count: int, trace: Trace) -> pa.Array:
     """The sites of the rows from number `first` on: a hash of the row's number, so always the same."""
+    from monitoring_lib.hashing import hash_integers  # loads a compiler: only where it is used
+
     codes = hash_integers(np.arange(first, first + count)) % np.uint64(len(trace.sites))
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(trace.sites))

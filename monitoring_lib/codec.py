@@ -18,8 +18,7 @@ import types
 import typing
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
-from functools import cache
+from dataclasses import fields
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
 
 import msgpack
@@ -46,6 +45,8 @@ _WIDTHS = tuple(width for widths in _NARROWER.values() for width in widths)
 _MOST_DIMENSIONS = 4
 
 Pack = Callable[[Any], Any]
+Coder = tuple[str, Pack, Pack]
+_CODERS: dict[type[Image], tuple[Coder, ...]] = {}
 
 
 class Image:
@@ -69,11 +70,10 @@ AnyImage = TypeVar("AnyImage", bound=Image)
 
 def encode(image: Image, *, changes_only: bool = False) -> bytes:
     """The frame of an image; with `changes_only`, its tallies hold what changed since their last mark."""
-    body = msgpack.packb(_pack_image(image, changes_only), default=_pack_big, use_bin_type=True)
+    body: bytes = msgpack.packb(_pack_image(image, changes_only), default=_pack_big, use_bin_type=True)
     if len(body) + _HEADER > LARGEST_IMAGE:
-        raise CodecError(
-            f"{type(image).__name__} takes {len(body) + _HEADER} bytes, more than the limit of {LARGEST_IMAGE}"
-        )
+        name, size = type(image).__name__, len(body) + _HEADER
+        raise CodecError(f"{name} takes {size} bytes, more than the limit of {LARGEST_IMAGE}")
     header = bytes((image.TAG, image.VERSION))
     return header + zlib.crc32(body, zlib.crc32(header)).to_bytes(4, "little") + body
 
@@ -104,9 +104,7 @@ def readable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Tally):
-        return [
-            [*([name] if isinstance(name, str) else name), number] for name, number in sorted(value.items())
-        ]
+        return [[*([name] if isinstance(name, str) else name), number] for name, number in sorted(value.items())]
     if isinstance(value, Mapping):
         return {str(key): readable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -136,16 +134,15 @@ def _unpack_image(kind: type[AnyImage], plain: Any) -> AnyImage:
         raise CodecError(f"{kind.__name__}: {error}") from error
 
 
-@cache
-def _coders(kind: type[Image]) -> tuple[tuple[str, Pack, Pack], ...]:
-    if not is_dataclass(kind):
-        raise TypeError(f"{kind.__name__} is not a dataclass")
-    hints = typing.get_type_hints(kind, include_extras=True)
-    return tuple(
-        (field.name, *_coder(hints[field.name], f"{kind.__name__}.{field.name}"))
-        for field in fields(kind)
-        if field.init
-    )
+def _coders(kind: type[Image]) -> tuple[Coder, ...]:
+    if kind not in _CODERS:
+        hints = typing.get_type_hints(kind, include_extras=True)
+        _CODERS[kind] = tuple(
+            (field.name, *_coder(hints[field.name], f"{kind.__name__}.{field.name}"))
+            for field in fields(kind)  # type: ignore[arg-type]  # refuses what is not a dataclass
+            if field.init
+        )
+    return _CODERS[kind]
 
 
 def _coder(hint: Any, where: str) -> tuple[Pack, Pack]:
@@ -183,9 +180,7 @@ def _coder(hint: Any, where: str) -> tuple[Pack, Pack]:
         (pack_key, unpack_key), (pack, unpack) = (_coder(argument, where) for argument in arguments)
         return (
             lambda value: {pack_key(key): pack(value[key]) for key in sorted(value)},
-            lambda value: {
-                unpack_key(key): unpack(item) for key, item in _checked(value, dict, where).items()
-            },
+            lambda value: {unpack_key(key): unpack(item) for key, item in _checked(value, dict, where).items()},
         )
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
         pack, unpack = _coder(next(a for a in arguments if a is not type(None)), where)

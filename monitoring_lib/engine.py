@@ -22,7 +22,7 @@ class Sites(Protocol):
         """Delivers a round's messages to the sites; what they send in return."""
 
     def take_upkeep(self, round_: int, inbox: Mapping[str, Sequence[Message]]) -> None:
-        """Hands the sites what the inner nodes said once all had settled, at the latest before they next observe."""
+        """Hands the sites what the inner nodes said once all had settled, before they next observe."""
 
     def answers(self) -> Sequence[Answer]:
         """What the present sites publish once the epoch has settled."""
@@ -134,9 +134,7 @@ def receive(
 def refuse_words(spoke: Sequence[Message]) -> None:
     """Upkeep is taken in silently: an answer to it would come after the epoch's last round."""
     if spoke:
-        raise ProtocolError(
-            f"{spoke[0].sender!r} answered the upkeep of epoch {spoke[0].epoch}: it must not"
-        )
+        raise ProtocolError(f"{spoke[0].sender!r} answered the upkeep of epoch {spoke[0].epoch}: it must not")
 
 
 def replay(

@@ -27,6 +27,13 @@ _P4 = np.uint64(0x85EBCA77C2B2AE63)
 _P5 = np.uint64(0x27D4EB2F165667C5)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MASK = (1 << 64) - 1
+_STRINGS = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+)
 
 
 @numba.njit(inline="always")
@@ -102,9 +109,9 @@ def _hash_words(values: Any, seed: Any, out: Any) -> None:
 
 def hash_strings(values: Sequence[str] | NDArray[Any] | pa.Array, seed: int = 0) -> Hashes:
     """XXH64 of each string's UTF-8 bytes."""
-    array = values if isinstance(values, pa.Array) else pa.array(values, pa.large_string())
-    if array.null_count:
-        raise ValueError(f"values: {array.null_count} nulls cannot be hashed; drop or replace them first")
+    array = as_column(values)
+    if isinstance(array, np.ndarray):
+        raise ValueError(f"values: strings expected, found {array.dtype}")
     array = array.cast(pa.large_binary())
     _, offset_buffer, data_buffer = array.buffers()
     out = np.empty(len(array), np.uint64)
@@ -129,17 +136,21 @@ def hash_integers(values: NDArray[Any], seed: int = 0) -> Hashes:
 
 def as_column(values: Any) -> NDArray[Any] | pa.Array:
     """Items in one of the two forms that are hashed: whole numbers in NumPy, or strings in Arrow."""
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if not isinstance(values, np.ndarray | pa.Array):
-        values = pa.array(values) if len(values) else pa.array([], pa.string())
-    if isinstance(values, pa.Array) and pa.types.is_integer(values.type) and not values.null_count:
-        values = values.to_numpy(zero_copy_only=False)
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise ValueError(f"values: one dimension expected, found {values.ndim}")
-    if isinstance(values, pa.Array) or values.dtype.kind in "iu":
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return values
-    return pa.array(values, pa.large_string())
+    column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    if column.null_count:
+        raise ValueError(f"values: {column.null_count} nulls cannot be hashed; drop or replace them first")
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_integer(kind):
+        return column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False)
+    if len(column) and not any(is_kind(kind) for is_kind in _STRINGS):
+        raise ValueError(f"values: whole numbers or strings expected, found {kind}")
+    if isinstance(column, pa.ChunkedArray):  # more than 2 GB of them need the wider offsets in one piece
+        column = column.cast(pa.large_binary()).combine_chunks().cast(pa.large_string())
+    return column if len(column) else pa.array([], pa.large_string())
 
 
 def hash_items(values: Any, seed: int = 0) -> Hashes:

@@ -103,9 +103,7 @@ class Replay:
         by_node = {node_of_site(site): synopsis for site, synopsis in synopses.items()}
         arriving, expiring = self._history.observe(epoch, by_node, judged.present)
         for node in judged.present:
-            self._truth.observe(
-                judged, node, arriving.get(node, self._empty), expiring.get(node, self._empty)
-            )
+            self._truth.observe(judged, node, arriving.get(node, self._empty), expiring.get(node, self._empty))
         steps = []
         for name, network in self._networks.items():
             settled = network.step(moments[name], arriving, expiring)

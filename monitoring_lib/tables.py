@@ -77,16 +77,13 @@ class Table:
 
     @property
     def schema(self) -> pa.Schema:
-        return pa.schema(
-            [pa.field(name, column.kind.arrow, column.nullable) for name, column in self.columns.items()]
-        )
+        return pa.schema([pa.field(name, column.kind.arrow, column.nullable) for name, column in self.columns.items()])
 
     @property
     def ddl(self) -> str:
         """The columns as Spark's SQL spells them."""
         return ", ".join(
-            f"{name} {column.kind}{'' if column.nullable else ' NOT NULL'}"
-            for name, column in self.columns.items()
+            f"{name} {column.kind}{'' if column.nullable else ' NOT NULL'}" for name, column in self.columns.items()
         )
 
     @property
@@ -159,6 +156,11 @@ STATES = Table(
         "form": Column(Kind.STRING, among=("base", "change")), "payload": _binary, "write": _write,
     },
 )  # fmt: skip
+ROSTERS = Table(
+    "rosters", at_sites=False, key=("monitor", "epoch_start", "site"),
+    columns={"monitor": _string, "epoch_start": _time, "site": _string, "write": _write},
+)  # fmt: skip
+"""The sites that a monitor meets first in an epoch: the coordinator's steps know its members from here."""
 _ANSWER = {
     "monitor": _string, "method": _string, "epoch_start": _time, "node": _string, "tick": _time, "key": _string,
     "rank": Column(Kind.LONG, nullable=True, least=1), "estimate": _double, "low": _double, "high": _double,
@@ -208,7 +210,8 @@ EPOCHS = Table(
         "source": _string, "monitor": _string, "epoch_start": _time, "revision": _count,
         "writes": Column(Kind.TEXTS, clock=True), "digests": Column(Kind.TEXTS), "missing_sites": Column(Kind.STRINGS),
         "joined_sites": Column(Kind.STRINGS),
-        "parent": _string, "digest": _string, "landing": Column(Kind.LONG, least=0, clock=True), "code_version": Column(Kind.STRING, clock=True),
+        "parent": _string, "digest": _string, "landing": Column(Kind.LONG, least=0, clock=True),
+        "code_version": Column(Kind.STRING, clock=True),
         "config_digest": _string, "config": _string, "counts": Column(Kind.NUMBERS),
         "times": Column(Kind.NUMBERS, clock=True), "reason": _string, "sealed_at": _when, "write": _write,
     },
@@ -218,6 +221,6 @@ TABLES: Mapping[str, Table] = {
     table.name: table
     for table in (
         LANDINGS, EVENTS, QUARANTINE, SYNOPSES, SITE_STATES, OUTBOX,
-        MESSAGES, STATES, DRAFTS, ANSWERS, VERDICTS, VALIDATIONS, ALERTS, WRITES, EPOCHS,
+        MESSAGES, STATES, ROSTERS, DRAFTS, ANSWERS, VERDICTS, VALIDATIONS, ALERTS, WRITES, EPOCHS,
     )
 }  # fmt: skip

@@ -139,9 +139,7 @@ def test_a_method_says_the_same_alone_and_beside_another():
             found.append((step.settled, step.verdicts))
         return found
 
-    others = [
-        kind for (question, name), kind in methods().items() if question == "top-k" and name != "caching"
-    ]
+    others = [kind for (question, name), kind in methods().items() if question == "top-k" and name != "caching"]
     ask = caching().ask
     assert run([caching()]) == run([*(kind(Ask(ask.params, kind.Options())) for kind in others), caching()])
 
@@ -156,15 +154,11 @@ def test_a_mesh_and_a_tree_are_driven_and_judged_too(kind: type[Method], seed: i
     for epoch in range(12):
         sites = [f"s{site}" for site in range(9) if site <= epoch + 3]
         start, end = CLOCK.start_of(epoch), CLOCK.end_of(epoch)
-        synopses = {
-            site: maker.synopsis(rng, method.ask, site, start, end) for site in sites if rng.random() < 0.7
-        }
+        synopses = {site: maker.synopsis(rng, method.ask, site, start, end) for site in sites if rng.random() < 0.7}
         step = replay.step(epoch, synopses)[0]
         certain = {(row.node, row.tick, row.key) for row in step.settled.answers if row.confidence == 1}
         assert certain
-        assert all(
-            verdict.kept for verdict in step.verdicts if (verdict.node, verdict.tick, verdict.key) in certain
-        )
+        assert all(verdict.kept for verdict in step.verdicts if (verdict.node, verdict.tick, verdict.key) in certain)
 
 
 def test_a_sum_that_falls_below_zero_unannounced_is_an_error_not_an_answer():

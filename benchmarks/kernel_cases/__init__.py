@@ -17,5 +17,7 @@ def cases() -> list[Case]:
     """Every case of every module in this folder, module by module."""
     found: list[Case] = []
     for module in pkgutil.iter_modules(__path__):
+        if module.name.startswith("_"):
+            continue
         found += importlib.import_module(f"{__name__}.{module.name}").CASES
     return found

@@ -53,9 +53,8 @@ class Lake:
         """The events of ``[start, end)`` that the first `landing` landings of a source brought, for Spark."""
         from pyspark.sql import functions as F
 
-        writes = [
-            seal.write for seal in self.ledger.journal(source.name, source.clock) if seal.revision <= landing
-        ]
+        brought = self.ledger.landed(source.name, start, end)
+        writes = sorted({seal.write for seal in brought if seal.revision <= landing})
         first, last = to_datetime(start), to_datetime(end)
         return self.site_tables.read(EVENTS).where(
             (F.col("source") == source.name)
@@ -86,9 +85,7 @@ class Lake:
         """The rows that these seals name as their `outputs`: of each epoch, those of its own writes only."""
         if not seals:
             return self.store_of(table).read(table, [("write", "in", [])], columns)
-        names = {
-            (seal.epoch_start, seal.writes[name]) for seal in seals for name in outputs if name in seal.writes
-        }
+        names = {(seal.epoch_start, seal.writes[name]) for seal in seals for name in outputs if name in seal.writes}
         span: list[Condition] = [
             ("epoch_start", ">=", min(seal.epoch_start for seal in seals)),
             ("epoch_start", "<=", max(seal.epoch_start for seal in seals)),

@@ -26,9 +26,7 @@ class Ledger:
 
     store: Store
 
-    def seals(
-        self, source: str, monitor: str, start: int | None = None, end: int | None = None
-    ) -> list[Seal]:
+    def seals(self, source: str, monitor: str, start: int | None = None, end: int | None = None) -> list[Seal]:
         """The current seals of a monitor with ``start <= epoch_start < end``, in order of epochs."""
         conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
         if start is not None:
@@ -41,13 +39,21 @@ class Ledger:
         """Every revision of everything."""
         return from_rows(self.store.read(EPOCHS))
 
-    def seal(self, seals: Sequence[Seal]) -> None:
-        """Commits the seals, all or none. Sealing the same write again does nothing."""
+    def revisions(self, source: str, monitor: str) -> list[Seal]:
+        """Every seal of a monitor, in order of epochs and revisions."""
+        seals = from_rows(self.store.read(EPOCHS, [("source", "=", source), ("monitor", "=", monitor)]))
+        return sorted(seals, key=lambda seal: (seal.epoch_start, seal.revision))
+
+    def seal(self, seals: Sequence[Seal], length: int) -> None:
+        """Commits the seals of epochs of this length, all or none. Sealing the same write again does nothing."""
         sealed_at = int(time.time() * 1_000_000)
 
         def decide(table: DeltaTable) -> pa.Table | None:
-            standing = {(seal.monitor, seal.epoch_start): seal for seal in _standing(table, seals)}
+            standing = {(seal.monitor, seal.epoch_start): seal for seal in _standing(table, seals, length)}
             new = [seal for seal in seals if _is_next(seal, standing.get((seal.monitor, seal.epoch_start)))]
+            chain = standing | {(seal.monitor, seal.epoch_start): seal for seal in new}
+            for seal in new:
+                _refuse_other_parent(seal, chain.get((seal.monitor, seal.epoch_start - length)))
             return to_rows([replace(seal, sealed_at=sealed_at) for seal in new]) if new else None
 
         if seals:
@@ -56,6 +62,11 @@ class Ledger:
     def journal(self, source: str, clock: Clock) -> list[Seal]:
         """One seal for each landing of a source, in their order."""
         return from_rows(self.store.read(EPOCHS, _journal_of(source, clock)).sort_by("revision"))
+
+    def last_landing(self, source: str, clock: Clock) -> int:
+        """The number of a source's last landing, 0 if there was none."""
+        numbers = self.store.read(EPOCHS, _journal_of(source, clock), ["revision"])["revision"].to_pylist()
+        return max(numbers, default=0)
 
     def landed(self, source: str, start: int, end: int) -> list[Seal]:
         """Every landing that brought events to these epochs."""
@@ -109,11 +120,12 @@ def _current(seals: Iterable[Seal]) -> list[Seal]:
     return sorted(last.values(), key=lambda seal: (seal.monitor, seal.epoch_start))
 
 
-def _standing(table: DeltaTable, wanted: Sequence[Seal]) -> list[Seal]:
+def _standing(table: DeltaTable, wanted: Sequence[Seal], length: int) -> list[Seal]:
+    """What is sealed where the seals would go, and right before."""
     conditions: list[Condition] = [
         ("source", "=", wanted[0].source),
         ("monitor", "in", sorted({seal.monitor for seal in wanted})),
-        ("epoch_start", ">=", min(seal.epoch_start for seal in wanted)),
+        ("epoch_start", ">=", min(seal.epoch_start for seal in wanted) - length),
         ("epoch_start", "<=", max(seal.epoch_start for seal in wanted)),
     ]
     return _current(from_rows(scan(table, EPOCHS, conditions, list(EPOCHS.columns))))
@@ -130,3 +142,12 @@ def _is_next(wanted: Seal, standing: Seal | None) -> bool:
             " `farwatch run` goes on from there, `--revise REASON` seals a correction over it"
         )
     return True
+
+
+def _refuse_other_parent(wanted: Seal, before: Seal | None) -> None:
+    parent = before.digest if before else ""
+    if wanted.parent != parent:
+        raise AlreadySealed(
+            f"{wanted.monitor}, epoch {format_time(wanted.epoch_start)}: the epoch before it was sealed anew since"
+            " this run began; run it again"
+        )

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.lake.content import digest_rows
 from monitoring_lib.epochs import to_datetime, to_microseconds
-from monitoring_lib.tables import WRITES, Kind, Table
+from monitoring_lib.tables import WRITES, Table
 
 if TYPE_CHECKING:
     from jobs.lake import Lake
 
 
-def record(
-    table: Table, source: str, step: str, rows: Sequence[Mapping[str, Any]], write: str
-) -> list[dict[str, Any]]:
+def record(table: Table, source: str, step: str, rows: Sequence[Mapping[str, Any]], write: str) -> list[dict[str, Any]]:
     """The records of rows that are in this process: one an epoch and owner, a monitor or a synopsis' summary."""
     groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -33,28 +31,15 @@ def record(
     ]  # fmt: skip
 
 
-def record_site_write(
-    lake: Lake, table: Table, source: str, step: str, write: str, only: Mapping[str, str] | None = None
-) -> list[dict[str, Any]]:  # fmt: skip
-    """The records of a write that Spark made, of its rows with these values; payloads are digested in place."""
-    from pyspark.sql import functions as F
-
-    # Times cross as numbers: a collected timestamp is in the zone of whoever collects it.
-    plain = {Kind.BINARY: lambda name: F.sha2(F.col(name), 256), Kind.TIMESTAMP: F.unix_micros}
-    cells = [plain.get(table.columns[name].kind, F.col)(name).alias(name) for name in table.content]
-    rows = lake.site_tables.read(table).where(F.col("write") == write)
-    for name, value in (only or {}).items():
-        rows = rows.where(F.col(name) == value)
-    found = rows.select(*cells, F.octet_length("payload").alias("payload_bytes")).collect()
-    return record(table, source, step, [row.asDict() for row in found], write)
+def record_site_write(lake: Lake, table: Table, source: str, step: str, write: str) -> list[dict[str, Any]]:
+    """The records of a write that Spark made."""
+    return record(table, source, step, lake.sites.fingerprints(table, [("write", "=", write)]), write)
 
 
 def recorded(lake: Lake, writes: Iterable[str]) -> dict[tuple[str, str, str, int], dict[str, Any]]:
     """The records of these writes by (write, table, owner, epoch)."""
     rows = lake.of_writes(WRITES, list(writes)).to_pylist()
-    return {
-        (row["write"], row["table"], row["owner"], to_microseconds(row["epoch_start"])): row for row in rows
-    }
+    return {(row["write"], row["table"], row["owner"], to_microseconds(row["epoch_start"])): row for row in rows}
 
 
 def _micros(moment: datetime | int) -> int:

@@ -49,8 +49,10 @@ class SiteTables:
         partition = f"PARTITIONED BY ({table.partition}) " if table.partition else ""
         location = self.store.location(table).replace("`", "``")
         self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS delta.`{location}` ({table.ddl}) USING delta {partition}TBLPROPERTIES ({listed})"
+            f"CREATE TABLE IF NOT EXISTS delta.`{location}` ({table.ddl})"
+            f" USING delta {partition}TBLPROPERTIES ({listed})"
         )
+        self.store.committed(table.name)
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Appends a frame whose columns are the table's, in any order."""
@@ -68,4 +70,11 @@ class SiteTables:
         """Appends rows that are in this process, all of them in one commit."""
         if rows:
             arrow = pa.Table.from_pylist(rows, table.schema)
-            self.append(table, self.spark.createDataFrame(arrow).coalesce(1))
+            self.append(table, to_frame(self.spark, arrow).coalesce(1))
+
+
+def to_frame(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """Rows of this process as a frame; a Connect client cannot tell the types of an empty table by itself."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return spark.createDataFrame(rows if rows.num_rows else [], from_arrow_schema(rows.schema))

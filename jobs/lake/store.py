@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, write_deltalake
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, QueryBuilder, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.errors import StorageError
-from monitoring_lib.tables import Table
+from monitoring_lib.tables import Kind, Table
 
 Comparison = Literal["=", ">=", "<", "<="]
 Condition = tuple[str, Comparison, str | int] | tuple[str, Literal["in"], Sequence[str]]
@@ -81,12 +82,14 @@ class Store:
         if "://" not in self.root:
             Path(self.root).mkdir(parents=True, exist_ok=True)
         try:
-            return DeltaTable.create(
+            made = DeltaTable.create(
                 self.location(table), table.schema, mode="ignore",
                 configuration=_PROPERTIES, storage_options=self.options,
             )  # fmt: skip
         except (DeltaError, OSError) as error:
             raise StorageError(f"{self.location(table)} cannot be made: {error}") from error
+        self.committed(table.name)
+        return made
 
     def append(self, table: Table, rows: pa.Table) -> None:
         """Appends rows under the write id they carry; nothing is written where there are none."""
@@ -122,9 +125,7 @@ class Store:
                 raise StorageError(f"{self.location(table)} cannot be written: {error}") from error
             self.committed(table.name)
             return True
-        raise StorageError(
-            f"{self.location(table)}: {_MOST_TRIES} tries to commit were all overtaken; try again"
-        )
+        raise StorageError(f"{self.location(table)}: {_MOST_TRIES} tries to commit were all overtaken; try again")
 
     def read(
         self, table: Table, conditions: Iterable[Condition] = (), columns: Sequence[str] | None = None
@@ -136,10 +137,46 @@ class Store:
             return pa.schema([table.schema.field(name) for name in wanted]).empty_table()
         return scan(found, table, conditions, wanted)
 
+    def count(self, table: Table, by: Sequence[str], conditions: Iterable[Condition]) -> Counter[tuple[Any, ...]]:
+        """How many rows meet the conditions, by the values of these columns; times as microseconds."""
+        columns = ", ".join(by)
+        rows = self._select(table, f"{columns}, count(*) as rows", conditions, f" group by {columns}")
+        values = [_plain(rows[name]) for name in by]
+        return Counter(dict(zip(zip(*values, strict=True), _plain(rows["rows"]), strict=True)))
 
-def scan(
-    found: DeltaTable, table: Table, conditions: Iterable[Condition], columns: Sequence[str]
-) -> pa.Table:
+    def fingerprints(self, table: Table, conditions: Iterable[Condition]) -> list[dict[str, Any]]:
+        """The content of the rows that meet the conditions, binary cells as the hex of their SHA-256.
+
+        The engine digests as it reads: payloads, which may be large, never come into Python. `payload_bytes`
+        says how large they are.
+        """
+        cells = [
+            f"encode(sha256({name}), 'hex') as {name}" if table.columns[name].kind == Kind.BINARY else name
+            for name in table.content
+        ]
+        size = "length(encode(payload, 'hex')) / 2 as payload_bytes"
+        rows = self._select(table, ", ".join([*cells, size]), conditions)
+        columns = {name: _plain(rows[name]) for name in rows.column_names}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _select(self, table: Table, what: str, conditions: Iterable[Condition], end: str = "") -> pa.Table:
+        """A query of our own making: column names of the declaration, and conditions."""
+        found = self.open(table)
+        if found is None:
+            raise StorageError(f"{self.location(table)} is not there; nothing has been written to it")
+        where = predicate(conditions)
+        text = f"select {what} from rows" + (f" where {where}" if where else "") + end
+        try:
+            return pa.table(QueryBuilder().register("rows", found).execute(text))
+        except (DeltaError, OSError) as error:
+            raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    return list((column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist())
+
+
+def scan(found: DeltaTable, table: Table, conditions: Iterable[Condition], columns: Sequence[str]) -> pa.Table:
     try:
         rows = pa.table(found.scan(columns=list(columns), predicate=predicate(conditions)))
     except (DeltaError, OSError) as error:

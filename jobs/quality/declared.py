@@ -34,12 +34,13 @@ def check_rows(table: Table, rows: pa.Table) -> list[Finding]:
     of a row, or of a table that lacks the column, is monitor '' and epoch start 0: it speaks of all of them.
     """
     if rows.column_names != list(table.columns):
-        return _misshapen(table, rows)
+        return list(_misshapen(table, rows))
     try:
         rows = rows.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        name, detail = f"{table.name}: columns of the declared types", _short(str(error), 300)
         return [
-            Finding(0, f"{table.name}: columns of the declared types", False, detail=_short(str(error), 300))
+            Finding(start, name, False, monitor=monitor, detail=detail) for monitor, start in _whole(rows)
         ]
     if rows.num_rows == 0:
         return []
@@ -48,14 +49,14 @@ def check_rows(table: Table, rows: pa.Table) -> list[Finding]:
     return list(_findings(table, rows, missing, broken))
 
 
-def _misshapen(table: Table, rows: pa.Table) -> list[Finding]:
+def _misshapen(table: Table, rows: pa.Table) -> Iterator[Finding]:
     import pandas as pd
 
     shape = _shape(table)
-    broken = validate(pd.DataFrame({name: [0] for name in rows.column_names}), [shape])
-    told = broken.get(shape.name, Broken("critical", observed=str(rows.column_names)))
-    detail = f"the columns are {told.observed} where {list(table.columns)} are declared"
-    return [Finding(0, shape.name, False, told.severity, observed=told.observed, detail=detail)]
+    broken = validate(pd.DataFrame([], columns=rows.column_names), [shape])[shape.name]
+    detail = _short(f"{', '.join(rows.column_names)} where {', '.join(table.columns)} are declared", 1_000)
+    for monitor, start in _whole(rows):
+        yield Finding(start, shape.name, False, broken.severity, monitor, detail=detail)
 
 
 def _shape(table: Table, *more: str) -> Check:
@@ -122,12 +123,8 @@ def _frame(table: Table, rows: pa.Table, missing: list[str | None]) -> pd.DataFr
 
 
 def _seen(values: pa.ChunkedArray, column: Column, in_key: bool) -> Any:
-    if column.among:
+    if column.among or column.kind in (Kind.LONG, Kind.DOUBLE):
         return values.to_pandas()
-    if column.kind in (Kind.LONG, Kind.DOUBLE):
-        return values.to_pandas(integer_object_nulls=True).astype(
-            "Int64" if column.kind is Kind.LONG else float
-        )
     if in_key:
         return values.combine_chunks().dictionary_encode("encode").indices.to_numpy()
     return 0
@@ -155,15 +152,25 @@ def _findings(
         yield Finding(start, f"{table.name} is well formed", True, monitor=monitor, observed=observed)
 
 
+def _whole(rows: pa.Table) -> list[Part]:
+    """All parts that the rows belong to, where what is wrong is wrong with all of them."""
+    return sorted(set(_parts(rows))) or [("", 0)]
+
+
 def _parts(rows: pa.Table) -> list[Part]:
     """Whose and of when each row is."""
-    nobody, never = pa.nulls(rows.num_rows, pa.string()), pa.nulls(rows.num_rows, pa.int64())
-    monitors = rows["monitor"] if "monitor" in rows.column_names else nobody
-    starts = rows["epoch_start"].cast(pa.int64()) if "epoch_start" in rows.column_names else never
+    monitors, starts = _values(rows, "monitor", Kind.STRING), _values(rows, "epoch_start", Kind.TIMESTAMP)
     return [
-        (monitor or "", start or 0)
-        for monitor, start in zip(monitors.to_pylist(), starts.to_pylist(), strict=True)
+        (monitor or "", to_microseconds(start) if start else 0)
+        for monitor, start in zip(monitors, starts, strict=True)
     ]
+
+
+def _values(rows: pa.Table, name: str, kind: Kind) -> list[Any]:
+    """A column's values, nulls where there is no such column, or one of another type."""
+    types = {field.type for field in rows.schema if field.name == name}
+    known = types == {kind.arrow} and rows.column_names.count(name) == 1
+    return rows[name].to_pylist() if known else [None] * rows.num_rows
 
 
 def _describe(table: Table, rows: pa.Table, at: int, missing: str | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from jobs.quality.validation import Check
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -34,44 +32,40 @@ class SiteCheck:
 
 def of_contents(grid: Grid) -> Iterator[SiteCheck]:
     """What a cell's own rows must be like: nulls and ranges."""
-    quality, events = grid.source.quality, grid.statistics["events"].to_numpy()
-    for column, share in sorted(quality.nulls.items()):
-        missing = grid.statistics[lacking(column)].to_numpy()
-
-        def words(
-            at: int, column: str = column, share: float = share, missing: Any = missing
-        ) -> tuple[str, str]:
-            observed = f"{missing[at] / events[at]:.4g}"
-            return observed, (
-                f"{missing[at]:,} of {events[at]:,} rows ({observed}) have no {column}, where {share:g} is allowed"
-            )
-
-        yield _between(
-            grid.cells, f"nulls of {column}", missing / events, words, quality.severity.nulls, most=share
-        )
-    for column, (low, high) in quality.ranges.items():
-        yield from _ends(grid, f"least {column}", "least", low, "least")
-        yield from _ends(grid, f"greatest {column}", "most", high, "greatest")
+    for column, share in sorted(grid.source.quality.nulls.items()):
+        yield _filled(grid, column, share)
+    for low, high in grid.source.quality.ranges.values():
+        if low is not None:
+            yield _in_range(grid, "least", low)
+        if high is not None:
+            yield _in_range(grid, "most", high)
 
 
-def _ends(grid: Grid, name: str, column: str, end: Decimal | None, word: str) -> Iterator[SiteCheck]:
-    """Whole numbers are compared with whole numbers, so that no rounding decides."""
-    if end is None:
-        return
-    scale, values = grid.source.scale, grid.statistics[column]
-    exact = Fraction(end) * scale
-    bound = {"least": math.ceil(exact)} if column == "least" else {"most": math.floor(exact)}
+def _filled(grid: Grid, column: str, share: float) -> SiteCheck:
+    events, missing = (grid.statistics[name].to_numpy() for name in ("events", lacking(column)))
 
     def words(at: int) -> tuple[str, str]:
-        observed = f"{Decimal(values[at].as_py()) / scale:f}"
-        side = "below" if column == "least" else "above"
-        return observed, f"the {word} value is {observed}, {side} {end:f}"
+        observed = f"{missing[at] / events[at]:.4g}"
+        rows = f"{missing[at]:,} of {events[at]:,} rows ({observed})"
+        return observed, f"{rows} have no {column}, where {share:g} is allowed"
 
-    yield _between(
-        grid.cells, name, values.to_pandas(integer_object_nulls=True).astype("Int64"), words,
-        grid.source.quality.severity.ranges,
-        **{side: min(max(number, _SMALLEST), _LARGEST) for side, number in bound.items()},
-    )  # fmt: skip
+    severity = grid.source.quality.severity.nulls
+    return _between(grid.cells, f"nulls of {column}", missing / events, words, severity, most=share)
+
+
+def _in_range(grid: Grid, column: Literal["least", "most"], end: Decimal) -> SiteCheck:
+    """The distance from the end of the range, worked out in whole numbers so that no rounding decides."""
+    scale, values = grid.source.scale, grid.statistics[column].to_pylist()
+    exact = Fraction(end) * scale
+    bound = math.ceil(exact) if column == "least" else math.floor(exact)
+    name, side, sign = ("least value", "below", 1) if column == "least" else ("greatest value", "above", -1)
+
+    def words(at: int) -> tuple[str, str]:
+        observed = f"{Decimal(values[at]) / scale:f}"
+        return observed, f"the {name} is {observed}, {side} {end:f}"
+
+    inside = [math.nan if value is None else float(sign * (value - bound)) for value in values]
+    return _between(grid.cells, name, inside, words, grid.source.quality.severity.ranges, least=0)
 
 
 def of_standing(grid: Grid, standing: Standing) -> Iterator[SiteCheck]:
@@ -111,17 +105,16 @@ def _usual(grid: Grid, standing: Standing) -> SiteCheck:
     quality = grid.source.quality
     volume = quality.volume
     assert volume is not None
-    usual = usual_volume(grid, volume.history)
+    before = usual_volume(grid, volume.history)
     spoken = grid.events > 0 if quality.freshness is not None else np.ones_like(standing.known)
-    cells = _where(standing.known & usual.judged & spoken)
-    events, median, epochs = (of[cells] for of in (grid.events, usual.median, usual.epochs))
+    cells = _where(standing.known & before.judged & spoken)
+    events, median, epochs = (of[cells] for of in (grid.events, before.median, before.epochs))
 
     def words(at: int) -> tuple[str, str]:
         observed = _count(int(events[at]), "event")
         side = f"below {volume.least:g} of" if events[at] < median[at] else f"above {volume.most:g} times"
-        return observed, (
-            f"{observed} where the median of {_count(int(epochs[at]), 'epoch')} is {median[at]:,.10g}: {side} it"
-        )
+        usual = f"the median of {_count(int(epochs[at]), 'epoch')} is {median[at]:,.10g}"
+        return observed, f"{observed} where {usual}: {side} it"
 
     return _between(
         cells, "volume", events / median, words, quality.severity.volume,
@@ -137,7 +130,7 @@ def _between(
 
     ends = {"column": name, "min_value": least, "max_value": most}
     check = Check(name, "ExpectColumnValuesToBeBetween", ends, severity)
-    return SiteCheck(check, cells, pd.Series(numbers), words)
+    return SiteCheck(check, cells, pd.Series(numbers, dtype=float), words)
 
 
 def _where(flags: Any) -> Cells:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -10,33 +10,25 @@ import pyarrow as pa
 from jobs.findings import Finding
 from jobs.quality.site_checks import SiteCheck, of_contents, of_standing
 from jobs.quality.standing import history_epochs, standing_of
-from jobs.quality.statistics import Flags, Grid, grid_of
+from jobs.quality.statistics import Grid, grid_of
 from jobs.quality.validation import Broken, validate
-from monitoring_lib.config import Source
+from monitoring_lib.config import Quality, Source
 
 
 def check_sites(
-    statistics: pa.Table, history: pa.Table, last_seen: Mapping[str, int], source: Source, starts: range
+    statistics: pa.Table, history: pa.Table, met: Collection[str], source: Source, starts: range
 ) -> list[Finding]:
     """A finding for each (check, site, epoch) that failed, and one, of site '', for each (check, epoch).
 
-    `statistics` has a row for each (site, epoch) with events in the range, `history` the events of those of the
-    `history_epochs` before it, `last_seen` the sites that took part before. A range judged at once gives what
+    `statistics` has a row for each (site, epoch) with events in the range, `history` the events in the
+    `history_epochs` before it, `met` the sites that had events ever before. A range judged at once gives what
     its epochs give one after the other, each with the ones before as its history.
     """
-    quality = source.quality
-    if not (quality.nulls or quality.ranges or quality.volume or quality.freshness is not None) and (
-        quality.unknown_sites == "allow"
-    ):
+    if not starts or source.quality == Quality(severity=source.quality.severity):
         return []
-    known = [*last_seen, *(source.sites or ())]
-    grid = grid_of(statistics, history, known, source, starts, history_epochs(source))
-    contents = list(of_contents(grid))
-    broken = _validate(contents)
-    standing = standing_of(grid, last_seen, _set_aside(grid, contents, broken))
-    against_known = list(of_standing(grid, standing))
-    broken |= _validate(against_known)
-    return list(_findings(grid, [*contents, *against_known], broken))
+    grid = grid_of(statistics, history, [*met, *(source.sites or ())], source, starts, history_epochs(source))
+    checks = [*of_contents(grid), *of_standing(grid, standing_of(grid, met))]
+    return list(_findings(grid, checks, _validate(checks)))
 
 
 def _validate(checks: Iterable[SiteCheck]) -> dict[str, Broken]:
@@ -44,19 +36,10 @@ def _validate(checks: Iterable[SiteCheck]) -> dict[str, Broken]:
     import pandas as pd
 
     judged = [one for one in checks if len(one.numbers)]
-    frame = pd.concat({one.check.name: one.numbers for one in judged}, axis=1) if judged else pd.DataFrame()
+    if not judged:
+        return {}
+    frame = pd.concat({one.check.name: one.numbers for one in judged}, axis=1)
     return validate(frame, [one.check for one in judged])
-
-
-def _set_aside(grid: Grid, checks: Iterable[SiteCheck], broken: Mapping[str, Broken]) -> Flags:
-    """The cells that fail a critical check."""
-    unfit = np.zeros(grid.events.shape, bool)
-    for one in checks:
-        failed = broken.get(one.check.name)
-        if failed and failed.severity == "critical":
-            sites, epochs = one.cells
-            unfit[sites[failed.rows], epochs[failed.rows]] = True
-    return unfit
 
 
 def _findings(grid: Grid, checks: Iterable[SiteCheck], broken: Mapping[str, Broken]) -> Iterator[Finding]:

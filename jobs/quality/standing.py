@@ -6,7 +6,7 @@ one after the other give the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,27 +30,20 @@ class Standing:
     """By site and epoch of the range."""
 
     known: Flags
-    """Took part before, or is listed: its silence and its volume are judged."""
+    """Met in an epoch before, or listed: its silence and its volume are judged."""
     unknown: Flags
-    """Has events, but is not listed; without a list: never took part, though others have."""
+    """Has events, but is not listed; without a list: is met for the first time, though others were before."""
 
 
-def standing_of(grid: Grid, last_seen: Mapping[str, int], unfit: Flags) -> Standing:
-    """Who is known when. `unfit` are the cells set aside for what they hold themselves."""
-    listed = grid.among(grid.source.sites or [])
-    seen = grid.among(list(last_seen))
-    taking_part = (grid.events > 0) & ~unfit
-    refused = grid.source.quality.unknown_sites == "set_aside"
+def standing_of(grid: Grid, met: Collection[str]) -> Standing:
+    """Who is known when. What became of a site in an epoch before makes no difference."""
+    met_before = grid.among(met)[:, None] | _earlier(grid.counts > 0)[:, grid.before :]
     if grid.source.sites is not None:
-        unlisted = ~listed[:, None] & (grid.events > 0)
-        before = _earlier(taking_part & ~unlisted if refused else taking_part)
-        return Standing((listed | seen)[:, None] | before, unlisted)
-    before = seen[:, None] | _earlier(taking_part)
+        listed = grid.among(grid.source.sites)[:, None]
+        return Standing(listed | met_before, ~listed & (grid.events > 0))
     # The first sites of all have nobody to be compared with: they found the source.
-    founding = ~before.any(axis=0)
-    if refused:
-        before = seen[:, None] | _earlier(taking_part & founding)
-    return Standing(before, (grid.events > 0) & ~before & ~founding)
+    others = met_before.any(axis=0)
+    return Standing(met_before, ~met_before & (grid.events > 0) & others)
 
 
 def _earlier(happens: Flags) -> Flags:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,7 +53,7 @@ class Grid:
         """The number of the range's first epoch, counted from the source's origin."""
         return self.source.clock.epoch_of(self.starts.start)
 
-    def among(self, names: Sequence[str]) -> Flags:
+    def among(self, names: Iterable[str]) -> Flags:
         """Which of the sites are among the names."""
         flags = np.zeros(len(self.sites), bool)
         flags[[self.numbers[name] for name in names]] = True
@@ -61,7 +61,7 @@ class Grid:
 
 
 def grid_of(
-    statistics: pa.Table, history: pa.Table, known: Sequence[str], source: Source, starts: range, before: int
+    statistics: pa.Table, history: pa.Table, known: Iterable[str], source: Source, starts: range, before: int
 ) -> Grid:
     """Lays out what is counted; a cell without a row holds 0 events."""
     history_starts = history["epoch_start"].cast(pa.int64())

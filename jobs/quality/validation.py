@@ -39,8 +39,7 @@ class Broken:
     """A check that failed: at these rows of the frame, or as a whole where there are none to name."""
 
     severity: Severity
-    rows: Sequence[int] = ()
-    observed: str = ""
+    rows: list[int] = field(default_factory=list)
 
 
 def validate(frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, Broken]:
@@ -48,8 +47,6 @@ def validate(frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, Broken]:
 
     Which rows fail is asked only where something does: that costs twice as much as a yes or no.
     """
-    if not checks:
-        return {}
     with _silence():
         batch = _frames().get_batch({"dataframe": frame})
         told = batch.validate(_suite(checks), result_format="BOOLEAN_ONLY")
@@ -57,7 +54,9 @@ def validate(frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, Broken]:
             return {}
         failed = {_name(result) for result in told.results if not result.success}
         told = batch.validate(_suite([c for c in checks if c.name in failed]), result_format=_COMPLETE)
-    return {_name(result): _broken(result) for result in told.results if not result.success}
+    # Results do not come back in the order of the suite.
+    broken = {_name(result): _broken(result) for result in told.results if not result.success}
+    return {check.name: broken[check.name] for check in checks if check.name in broken}
 
 
 def _suite(checks: Sequence[Check]) -> Any:
@@ -75,7 +74,6 @@ def _suite(checks: Sequence[Check]) -> Any:
 
 
 def _name(result: Any) -> str:
-    # Results do not come back in the order of the suite.
     return str(result.expectation_config.meta["name"])
 
 
@@ -84,8 +82,7 @@ def _broken(result: Any) -> Broken:
     if "raised_exception" not in told or told["raised_exception"]:
         raise ExpectationFailed(f"{_name(result)} could not be evaluated: {_reason(told)}")
     rows = [int(row) for row in result.result.get("unexpected_index_list") or ()]
-    severity = cast(Severity, result.expectation_config.severity.value)
-    return Broken(severity, rows, str(result.result.get("observed_value", "")))
+    return Broken(cast(Severity, result.expectation_config.severity.value), rows)
 
 
 def _reason(told: Mapping[str, Any]) -> str:

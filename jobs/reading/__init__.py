@@ -73,7 +73,8 @@ def _pieces(path: str, source: Source) -> Pieces:
                 yield chunk, []
         else:
             file = CsvFile(stream, source.csv)
-            _refuse_missing(path, needed, file.names)
+            if file.names:
+                _refuse_missing(path, needed, file.names)
             yield from file.chunks()
 
 

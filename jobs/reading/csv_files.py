@@ -110,10 +110,15 @@ class CsvFile:
         with_it = [row for row in self._broken if row.line < end]
         self._broken = [row for row in self._broken if row.line >= end]
         columns = {} if batch is None else dict(zip(self.names, batch.columns, strict=True))
-        chunk = Chunk(pa.array(numbers, pa.int64()), columns, lambda row: self._raw(columns, row))
-        if marked:
-            _find_marks(columns, chunk.reasons)
-        return chunk, with_it
+        reasons = Reasons()
+        sound = (
+            {name: _without_marks(name, column, reasons) for name, column in columns.items()}
+            if marked
+            else columns
+        )
+        return Chunk(
+            pa.array(numbers, pa.int64()), sound, lambda row: self._raw(columns, row), reasons
+        ), with_it
 
     def _raw(self, columns: dict[str, pa.Array], row: int) -> str:
         """A record as CSV again: the same fields, quoted where they have to be."""
@@ -123,11 +128,13 @@ class CsvFile:
         return without_marks(line.getvalue())
 
 
-def _find_marks(columns: dict[str, pa.Array], reasons: Reasons) -> None:
-    for name, column in columns.items():
-        for row in np.flatnonzero(has_marks(column).to_numpy(zero_copy_only=False)):
-            reasons.add(int(row), f"{name} is not UTF-8")
-            columns[name] = pc.if_else(has_marks(column), None, column)
+def _without_marks(name: str, column: pa.Array, reasons: Reasons) -> pa.Array:
+    marked = has_marks(column)
+    if not pc.any(marked).as_py():
+        return column
+    for row in np.flatnonzero(marked.to_numpy(zero_copy_only=False)):
+        reasons.add(int(row), f"{name} is not UTF-8")
+    return pc.if_else(marked, None, column)
 
 
 def _explained(error: pa.ArrowInvalid) -> str:

@@ -25,9 +25,9 @@ TIMES = pa.timestamp("us", "UTC")
 _PLACES = {"auto": 6, "seconds": 6, "milliseconds": 3, "microseconds": 0}
 """Decimal places of a unit that are whole microseconds."""
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
-_NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{0,30})?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,30})?")
 _ZONE = re.compile(r"[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$")
-_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d.*)?|\d{8}[Tt]\d\d.*")
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9]{2}.*)?|[0-9]{8}[Tt][0-9]{2}.*")
 
 
 def parse_times(column: pa.Array, source: Source, reasons: Reasons) -> pa.Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,19 +12,9 @@ from jobs.streams import Stream
 from monitoring_lib.errors import DataError
 
 _FIRST_MARK = 0x10FF00
-"""Byte b becomes the private character U+10FF00 + b."""
+"""Byte b becomes the private character U+10FF00 + b; only in files with such bytes does it tell a bad row."""
 _MARKS = f"[{chr(_FIRST_MARK + 0x80)}-{chr(_FIRST_MARK + 0xFF)}]"
 _MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst", b"\xfd7zXZ\x00": ".xz", b"PAR1": ".parquet"}
-
-
-def _mark(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    bad = error.object[error.start : error.end]
-    return "".join(chr(_FIRST_MARK + byte) for byte in bad), error.end
-
-
-codecs.register_error("farwatch_mark", _mark)
 
 
 class MarkedText:
@@ -33,20 +22,27 @@ class MarkedText:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8")("farwatch_mark")
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self.marked = False
         self.quotes = 0
         self.closed = False
 
     def read(self, size: int) -> bytes:
-        while True:
+        text, piece = "", b"-"
+        while piece and not text:  # a piece may hold no more than the beginning of a character
             piece = self._stream.read(size)
-            content = self._decoder.decode(piece, final=not piece).encode()
-            if content or not piece:
-                break
-        self.marked = self.marked or (b"\xf4\x8f\xbe" in content or b"\xf4\x8f\xbf" in content)
+            text = self._decoder.decode(piece, final=not piece)
+        try:
+            content = text.encode()
+        except UnicodeEncodeError:
+            self.marked = True
+            content = re.sub(r"[\udc80-\udcff]", _mark, text).encode()
         self.quotes += content.count(b'"')
         return content
+
+
+def _mark(escaped: re.Match[str]) -> str:
+    return chr(_FIRST_MARK + ord(escaped[0]) - 0xDC00)
 
 
 def has_marks(texts: pa.Array) -> pa.Array:
@@ -65,7 +61,7 @@ def refuse_binary(path: str, start: bytes) -> None:
             raise DataError(f"{path}: is not text but {ending[1:]}; is its name to end in {ending}?")
     line = start.split(b"\n", 1)[0]
     try:
-        text: Any = line.decode() if len(line) < len(start) else line.decode(errors="ignore")
+        text = line.decode() if len(line) < len(start) else line.decode(errors="ignore")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: is not UTF-8 text (byte {error.start + 1} of its first line)") from None
     if re.search(r"[\x00-\x08\x0e-\x1f]", text):

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from jobs.reading.reasons import Reasons, shown
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
-_LARGEST = 2**63 - 1
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _EXACT = Context(prec=400)
 _EXACT_IN_DOUBLES = 2**53
 
@@ -77,9 +76,11 @@ def _exactly(text: str, scale: int) -> int | None:
     if not _NUMBER.fullmatch(text) or len(text) > 300:
         return None
     product = _EXACT.multiply(Decimal(text), Decimal(scale))
-    if abs(product) > _LARGEST or product != product.to_integral_value():
-        return None
-    return int(product)
+    return int(product) if product == product.to_integral_value() and _fits(product) else None
+
+
+def _fits(number: Decimal) -> bool:
+    return -(2**63) <= number < 2**63
 
 
 def _reason(row: int, text: str, scale: int, reasons: Reasons) -> None:
@@ -88,7 +89,7 @@ def _reason(row: int, text: str, scale: int, reasons: Reasons) -> None:
         reasons.add(row, f"value {shown(text)} is no number")
         return
     number = Decimal(stripped)
-    if abs(_EXACT.multiply(number, Decimal(scale))) > _LARGEST:
+    if not _fits(_EXACT.multiply(number, Decimal(scale))):
         reasons.add(row, f"value {stripped} times the scale {scale} does not fit in 64 bits")
         return
     places = -int(number.normalize(_EXACT).as_tuple().exponent)

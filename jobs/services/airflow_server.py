@@ -23,9 +23,10 @@ from jobs.services.process import Server, ServerFailed, free_port
 from jobs.spark_options import LOOPBACK
 
 USER = "admin"
+SECRETS = (("core", "fernet_key"), ("api", "secret_key"), ("api_auth", "jwt_secret"))
 LONGEST_MIGRATION = 180.0
 LONGEST_START = 180.0
-# On SQLite the scheduler can fall over a run that a backfill is just about to create; it goes on where it was.
+# On SQLite the scheduler can fall over a run that a backfill is just about to create; then it goes on.
 RESTARTS = 5
 # A task's log is read from disk by the server beside it; the scheduler's own log server would listen on
 # every interface.
@@ -73,6 +74,16 @@ class AirflowHome:
             raise ServerFailed(f"airflow {' '.join(arguments)} failed:\n{said}")
         return done.stdout
 
+    def begin_migration(self) -> Server:
+        """Starts making the database, or bringing it up to date; `Servers.finish` waits for it."""
+        return Server.start(
+            "Airflow's database",
+            [airflow_command(), "db", "migrate"],
+            log=self.folder / "db-migrate.log",
+            environment=self.environment,
+            folder=self.folder,
+        )
+
     def begin(self, outlive_us: bool = False) -> list[Server]:
         """Starts the parts without waiting for them: see `wait_ready`."""
         return [
@@ -110,19 +121,25 @@ def wait_ready(home: AirflowHome, parts: list[Server], longest: float = LONGEST_
 def prepare(
     folder: Path, dags: Path, environment: Mapping[str, str], *, port: int | None = None, parallelism: int = 4
 ) -> AirflowHome:
-    """Writes settings and password of a new AIRFLOW_HOME; only its owner can read them.
+    """Writes settings and password of an AIRFLOW_HOME; only its owner can read them.
 
-    `environment` is what the tasks are to see beside our own environment: home, configuration, Spark.
+    A home that was prepared before keeps its secrets and its password. `environment` is what the tasks are to
+    see beside our own environment: home, configuration, Spark.
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     port = port or free_port()
-    password = secrets.token_urlsafe(12)
     passwords = folder / "passwords.json"
-    write_private(passwords, json.dumps({USER: password}))
+    if not passwords.exists():
+        write_private(passwords, json.dumps({USER: secrets.token_urlsafe(12)}))
+    password: str = json.loads(passwords.read_text())[USER]
+    before = configparser.RawConfigParser()
+    before.read(folder / "airflow.cfg")
     settings = configparser.RawConfigParser()
     settings.read_dict(settings_of(folder, dags.absolute(), port, passwords, parallelism))
+    for section, option in SECRETS:
+        settings[section][option] = before.get(section, option, fallback=settings[section][option])
     text = io.StringIO()
     settings.write(text)
     write_private(folder / "airflow.cfg", text.getvalue())

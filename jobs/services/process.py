@@ -128,9 +128,18 @@ class Servers:
     def check(self) -> None:
         for server in self.started:
             if not server.is_running:
-                raise ServerFailed(
-                    f"{server.name} ended by itself; {server.log} says:\n{server.end_of_log()}"
-                )
+                raise ServerFailed(f"{server.name} ended by itself; {server.log} says:\n{server.end_of_log()}")
+
+    def finish(self, server: Server, longest: float) -> None:
+        """Waits for one that is to end by itself, and well."""
+        try:
+            code = server.guard.wait(longest)
+        except subprocess.TimeoutExpired:
+            raise ServerFailed(f"{server.name} did not end within {longest:.0f} s; see {server.log}") from None
+        self.started.remove(server)
+        server.wait_stopped()
+        if code != 0:
+            raise ServerFailed(f"{server.name} failed; {server.log} says:\n{server.end_of_log()}")
 
     def stop(self) -> None:
         for server in reversed(self.started):

@@ -37,11 +37,11 @@ def spark_home() -> Path:
 
 
 def connect_command(
-    home: Path, port: int, *, master: str, host: str = LOOPBACK, extra: Mapping[str, str] | None = None
+    home: Path, port: int, *, master: str, extra: Mapping[str, str] | None = None, long_lived: bool = False
 ) -> list[str]:
     """The command line of a server: pip's pyspark brings no start-connect-server script."""
-    options = spark_options(home, extra) | {
-        "spark.connect.grpc.binding.address": host,
+    options = spark_options(home, extra, long_lived=long_lived) | {
+        "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.connect.grpc.binding.port": str(port),
     }
     command = [str(spark_home() / "bin" / "spark-submit"), "--class", CONNECT_CLASS, "--master", master]
@@ -65,7 +65,7 @@ def begin(
     port = port or free_port()
     server = Server.start(
         "Spark Connect",
-        connect_command(home, port, master=master, extra=extra),
+        connect_command(home, port, master=master, extra=extra, long_lived=outlive_us),
         log=home / "spark-connect.log",
         environment=spark_environment() | {"SPARK_HOME": str(spark_home())},
         folder=home,

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator
 
 from monitoring_lib import epochs, expressions
 
-
 _LONGEST = epochs.parse_duration("36525d")
 
 

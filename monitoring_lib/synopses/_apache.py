@@ -23,8 +23,8 @@ class ApacheSketch(Synopsis):
         Pr[ low <= n <= high ] >= confidence,   half-width about z * SPREAD / sqrt(2^size_log2) of n
 
     where z is the two-sided normal quantile of the confidence, raised to the next of 1, 2 and 3. The sketch
-    takes the items' 64-bit hashes, so with seed 42 its image is that of Spark's aggregate over
-    ``xxhash64(item)``, and the two merge.
+    takes the items' 64-bit hashes, so with seed 42 it can be made from the image of Spark's aggregate over
+    ``xxhash64(item)``, and merged with it.
     """
 
     SPREAD: ClassVar[float]
@@ -99,7 +99,5 @@ class ApacheSketch(Synopsis):
 def _deviations(confidence: float) -> int:
     needed = standard_errors(confidence)
     if needed > _DEVIATIONS[-1]:
-        raise ValueError(
-            f"confidence: {confidence} is above 0.9973, the most that DataSketches has bounds for"
-        )
+        raise ValueError(f"confidence: {confidence} is above 0.9973, the most that DataSketches has bounds for")
     return math.ceil(needed)

@@ -16,7 +16,6 @@ from monitoring_lib.synopses._ladder import (
     fill,
     insert_each,
     insert_many,
-    note_first,
     totals,
     with_another_rung,
 )
@@ -67,8 +66,11 @@ class Counters(Image):
         """The probability that a single counter misses its error."""
 
     @abstractmethod
-    def insert(self, base: int, columns: Columns, arrivals: Arrivals, horizon: int) -> None:
-        """Counts events: the i-th at cell ``base + columns[i]``. What is older than `horizon` is never asked for."""
+    def insert(self, base: int, width: int, columns: Columns, arrivals: Arrivals, horizon: int) -> None:
+        """Counts events: the i-th at cell ``base + columns[i]``, columns being below `width`.
+
+        What is older than `horizon` is never asked for.
+        """
 
     @abstractmethod
     def tally(self, cutoff: int) -> Tally:
@@ -110,26 +112,22 @@ class Ladder(Counters):
 
     def __post_init__(self) -> None:
         if self.rings.ndim != 3 or self.rings.shape[0] < 2:
-            raise ValueError(
-                f"rings: shape {self.rings.shape}; three dimensions with two layers at least expected"
-            )
+            raise ValueError(f"rings: shape {self.rings.shape}; three dimensions with two layers at least expected")
         layers, cells, slots = self.rings.shape
         if cells < 1 or self.count.shape != (cells,) or self.first.shape != (cells,):
             raise ValueError(f"count, first: shapes {self.count.shape}, {self.first.shape} for {cells} cells")
         if slots < 2 or slots & (slots - 1) or layers > 62:
-            raise ValueError(
-                f"rings: {slots} slots in {layers} layers; a power of two in at most 62 expected"
-            )
+            raise ValueError(f"rings: {slots} slots in {layers} layers; a power of two in at most 62 expected")
         if self.count.min() < 0 or self.count.max() > MOST_ARRIVALS or not 0 <= self.merges < 64:
             raise ValueError("count, merges: out of range")
 
     @property
     def cells(self) -> int:
-        return self.rings.shape[1]
+        return int(self.rings.shape[1])
 
     @property
     def worst_error(self) -> float:
-        return (1 + self.error) ** (self.merges + 1) - 1
+        return (1 + self.error) ** (self.merges + 1) - 1 if self.merges else self.error
 
     @property
     def doubt(self) -> float:
@@ -140,17 +138,15 @@ class Ladder(Counters):
         """Whether ticks may leave the top rung once they are older than the horizon."""
         return False
 
-    def insert(self, base: int, columns: Columns, arrivals: Arrivals, horizon: int) -> None:
+    def insert(self, base: int, width: int, columns: Columns, arrivals: Arrivals, horizon: int) -> None:
         kept = horizon if self.forgets else FOREVER
         ticks, weights = arrivals.ticks, arrivals.weights
-        if weights is None and len(columns) and not self.count[base : base + int(columns.max()) + 1].all():
-            note_first(columns, base, ticks, self.count, self.first)
         done = 0
         while True:
+            state = (done, kept, self.count, self.first, self.rings)
             if weights is None:
-                done = insert_each(columns, base, ticks, done, kept, self.count, self.rings)
+                done = insert_each(columns, base, width, ticks, *state)
             else:
-                state = (done, kept, self.count, self.first, self.rings)
                 done = insert_many(columns, base, ticks, weights, arrivals.step, *state)
             if done == len(columns):
                 return
@@ -183,9 +179,7 @@ class Ladder(Counters):
         together.sort(axis=1)
         length = np.sum(lengths, axis=0)
         events = int(totals(together, length).max())
-        layers = max(
-            2, *(bank.rings.shape[0] for bank in banks if bank.forgets), _layers(events, model.rings.shape[2])
-        )
+        layers = max(2, *(bank.rings.shape[0] for bank in banks if bank.forgets), _layers(events, model.rings.shape[2]))
         count, first = np.zeros(model.cells, np.int64), np.zeros(model.cells, np.int64)
         rings = np.zeros((layers, *model.rings.shape[1:]), np.int64)
         fill(together, length, edge, count, first, rings)
@@ -198,8 +192,8 @@ def empty_log(cells: int, entries: int) -> Ints:
 
 
 def _layers(events: int, slots: int) -> int:
-    """Layers in which no tick of this many events has left the top rung."""
-    return 2 + max(0, math.ceil(math.log2(max(1, events) / (2 * slots)))) if events >= 2 * slots else 2
+    """Layers in which no tick of this many events has left the top rung: ``events >> top <= 2 * slots``."""
+    return 2 + (events // (2 * slots + 1)).bit_length()
 
 
 def slots_for(wanted: float) -> int:

@@ -11,7 +11,7 @@ from monitoring_lib.hashing import as_column
 from monitoring_lib.synopses._counters import Reals
 from monitoring_lib.synopses._items import as_weights, taken
 from monitoring_lib.synopses._rows import Rows, at_least, at_most, without_collisions
-from monitoring_lib.synopses._window import Arrivals, sliced, writable
+from monitoring_lib.synopses._window import Arrivals, sliced, without_zeros
 from monitoring_lib.synopses._windowed import Windowed
 from monitoring_lib.synopses.base import Bound
 
@@ -47,22 +47,19 @@ class Ecm(Windowed):
         """Cells after those of the rows, the last of which counts all events."""
         return 0
 
-    def update(self, items: Any, weights: Any = None, *, ticks: Any = None) -> None:
+    def update(self, items: Any, weights: Any = None, *, ticks: Any = None, hashed: bool = False) -> None:
         """Counts events, each by its weight: an event of weight c is c single events.
 
-        Basis ``time``: `ticks` holds one tick an event, or a single one for all. Basis ``count``: no ticks.
+        Basis ``time``: `ticks` holds one tick an event, or a single one for all. Basis ``count``: no ticks. If
+        `hashed`, items are given by their hashes, as Spark's ``xxhash64`` makes them.
         """
         column = as_column(items)
         amounts = as_weights(weights, len(column))
-        if not isinstance(column, np.ndarray) and column.null_count:
-            raise ValueError(f"items: {column.null_count} nulls cannot be counted; drop or replace them first")
-        if amounts is not None and not amounts.all():
-            present = np.flatnonzero(amounts)
-            if np.ndim(ticks):
-                ticks = np.asarray(ticks)[present]
-            column, amounts = taken(column, present), amounts[present]
-        if self.window.lateness or not self.rows.hashed:
-            keys = self.rows.keys(column)
+        if amounts is not None:
+            present, amounts, ticks = without_zeros(amounts, ticks)
+            column = column if present is None else taken(column, present)
+        if self.window.lateness or hashed or not self.rows.hashed:
+            keys = self.rows.keys(column, hashed)
             self._take_in(keys, self.window.admit(len(column), amounts, ticks))
             return
         arrivals = self.window.admit(len(column), amounts, ticks)
@@ -74,12 +71,13 @@ class Ecm(Windowed):
         scratch = np.empty(min(CHUNK, len(keys)), np.int32)
         for start in range(0, len(keys), CHUNK):
             part = slice(start, start + CHUNK)
-            ready, some = writable(sliced(arrivals, part)), keys[part]
+            ready, some, width = sliced(arrivals, part), keys[part], self.rows.width
             for row in range(self.rows.depth):
                 columns = self.rows.columns(row, some, scratch)
-                self.counters.insert(row * self.rows.width, columns, ready, self.window.length)
+                self.counters.insert(row * width, width, columns, ready, self.window.length)
             if self.extra_cells:
-                self.counters.insert(self.rows.cells, np.zeros(len(some), np.int32), ready, self.window.length)
+                nowhere = np.zeros(len(some), np.int32)
+                self.counters.insert(self.rows.cells, 1, nowhere, ready, self.window.length)
 
     def cells(self, span: int | None = None, now: int | None = None) -> Cells:
         """The Count-Min array of the last `span` ticks (the whole window if None), up to `now` (the newest tick)."""
@@ -93,12 +91,9 @@ class Ecm(Windowed):
             for table in (estimate, low, high):
                 np.add.at(table, places, weights)
         shape = (self.rows.depth, self.rows.width)
-        tables = [table[: self.rows.cells].reshape(shape) for table in (estimate, low, high, own_width)]
-        if self.extra_cells:
-            most = float(high[-1] + weights.sum())
-        else:
-            most = float(tables[2].sum(axis=1).min())
-        return Cells(*tables, most)
+        rows = [table[: self.rows.cells].reshape(shape) for table in (estimate, low, high, own_width)]
+        most = high[-1] + weights.sum() if self.extra_cells else rows[2].sum(axis=1).min()
+        return Cells(rows[0], rows[1], rows[2], rows[3], float(most))
 
     def estimates(self, items: Any, span: int | None = None, now: int | None = None) -> Reals:
         """The estimate of each item: how often it occurred in the range."""
@@ -126,7 +121,9 @@ class Ecm(Windowed):
     def arrivals(self, span: int | None = None, now: int | None = None) -> Bound:
         """How many events the range holds, whatever their items."""
         cells = self.cells(span, now)
-        return Bound(float(cells.low.sum(axis=1).max()), cells.most_events, 1 - self.counters.doubt)
+        low, high = float(cells.low.sum(axis=1).max()), cells.most_events
+        own = min(high - low, float(cells.own_width.sum(axis=1).min()))
+        return Bound(low, high, 1 - self.counters.doubt, {"window": own, "merge": high - low - own})
 
     def inner_product(self, other: Self, span: int | None = None, now: int | None = None) -> float:
         """The estimate of the sum, over all items, of the product of its counts here and there in the range."""
@@ -134,6 +131,7 @@ class Ecm(Windowed):
         return float((mine.estimate * theirs.estimate).sum(axis=1).min())
 
     def bound_inner_product(self, other: Self, span: int | None = None, now: int | None = None) -> Bound:
+        """What the exact product lies between. Parts: `sketch` from collisions, `window` from counters and merges."""
         mine, theirs = self._both(other, span, now)
         high = float((mine.high * theirs.high).sum(axis=1).min())
         shared = float((mine.low * theirs.low).sum(axis=1).min())
@@ -178,7 +176,7 @@ class Ecm(Windowed):
         return self.cells(span, now), other.cells(span, now)
 
     def _smallest(self, table: Reals, keys: Words) -> Reals:
-        found = table[0, self.rows.columns(0, keys)]
+        found: Reals = table[0, self.rows.columns(0, keys)]
         for row in range(1, self.rows.depth):
             np.minimum(found, table[row, self.rows.columns(row, keys)], out=found)
         return found

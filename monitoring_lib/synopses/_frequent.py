@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from monitoring_lib.codec import Ints
 from monitoring_lib.hashing import as_column
 from monitoring_lib.synopses._items import Column, Items, as_weights, joined, taken
-from monitoring_lib.synopses._sums import sums_by_item
+from monitoring_lib.synopses._sums import large_sums_by_item, sums_by_item
 from monitoring_lib.synopses.base import Bound, Synopsis
 
 
@@ -30,6 +31,8 @@ class Frequent(Synopsis):
     def __post_init__(self) -> None:
         if self.counts.shape != (len(self.items),) or np.any(self.counts <= 0):
             raise ValueError("counts: one above 0 expected for each item")
+        if not self.items.increase():
+            raise ValueError("items: each must be greater than the one before")
         if not 0 <= self.lowered <= self.total or sum(self.counts.tolist()) > self.total:
             raise ValueError(f"total: {self.total} is less than what was counted or lowered")
 
@@ -37,13 +40,16 @@ class Frequent(Synopsis):
         """Adds one batch of items."""
         column = as_column(items)
         given = as_weights(weights, len(column))
-        column, counts = sums_by_item(column, given)
-        self.total += int(counts.sum())
-        self._add(column, counts)
-        self._lower(self._excess())
+        standing = self.items.column()
+        joined(standing[:1], column[:1])  # refuses strings beside whole numbers before anything has changed
+        self.total += len(column) if given is None else int(given.sum())
+        found = large_sums_by_item(column, given, self._least_excess(), standing, self.counts)
+        self._absorb(*found, lower=True)
 
     def estimate(self, item: str | int) -> int:
-        return dict(self).get(item, 0)
+        known: Any = self.items.names if isinstance(item, str) else self.items.numbers
+        at = bisect_left(known, item)
+        return int(self.counts[at]) if at < len(known) and known[at] == item else 0
 
     def bound(self, item: str | int) -> Bound:
         low = self.estimate(item)
@@ -66,23 +72,22 @@ class Frequent(Synopsis):
     def mismatch(self, other: Self) -> str | None:
         return self.items.mismatch(other.items)
 
-    def _excess(self) -> int:
-        """How much is to be taken off every count after a batch."""
-        raise TypeError(f"{type(self).__name__} does not say when it lowers its counts")
+    def _least_excess(self) -> int:
+        """How much will be taken off at least, as far as that is known before the counts are."""
+        return 0
 
-    def _add(self, column: Column, counts: Ints) -> None:
+    def _excess(self, counts: Ints) -> int:
+        """How much is to be taken off every one of these counts."""
+        raise TypeError(f"{type(self).__name__} does not say how much it takes off its counts")
+
+    def _absorb(self, column: Column, counts: Ints, lower: bool) -> None:
+        """Adds counts of items that differ from each other, then lowers all if told to."""
         if len(self.counts):
             column, counts = joined(self.items.column(), column), np.concatenate([self.counts, counts])
             column, counts = sums_by_item(column, counts)
-        self._keep(column, counts)
-
-    def _lower(self, amount: int) -> None:
-        if amount > 0:
-            self.lowered += amount
-            self._keep(self.items.column(), self.counts - amount)
-
-    def _keep(self, column: Column, counts: Ints) -> None:
-        left = np.flatnonzero(counts > 0)
-        column, counts = taken(column, left), counts[left]
+        amount = max(self._excess(counts), 0) if lower else 0
+        left = np.flatnonzero(counts > amount)
+        column, counts = taken(column, left), counts[left] - amount
         order = np.argsort(column) if isinstance(column, np.ndarray) else pc.sort_indices(column).to_numpy()
+        self.lowered += amount
         self.items, self.counts = Items.of(taken(column, order)), counts[order]

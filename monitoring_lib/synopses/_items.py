@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from monitoring_lib.codec import Image, Ints
@@ -84,6 +85,13 @@ class Items(Image):
 
     def column(self) -> Column:
         return pa.array(self.names, pa.large_string()) if self.names else self.numbers
+
+    def increase(self) -> bool:
+        """Whether each item is greater than the one before: in order, and none twice."""
+        column = self.column()
+        if isinstance(column, np.ndarray):
+            return bool(np.all(column[1:] > column[:-1]))
+        return bool(pc.all(pc.less(column[:-1], column[1:]), min_count=0).as_py())
 
     def __len__(self) -> int:
         return len(self.names) + len(self.numbers)

@@ -24,39 +24,43 @@ FEW = 8
 
 
 @numba.njit(cache=True)
-def note_first(columns: Any, base: Any, ticks: Any, count: Any, first: Any) -> None:
-    """The tick of the first event of each cell that is empty so far: going backwards, the last one noted."""
-    for i in range(len(columns) - 1, -1, -1):
-        cell = base + np.int64(columns[i])
-        if count[cell] == 0:
-            first[cell] = ticks[i]
-
-
-@numba.njit(cache=True)
 def insert_each(
-    columns: Any, base: Any, ticks: Any, begin: Any, horizon: Any, count: Any, rings: Any
+    columns: Any,
+    base: Any,
+    width: Any,
+    ticks: Any,
+    begin: Any,
+    horizon: Any,
+    count: Any,
+    first: Any,
+    rings: Any,
 ) -> Any:
-    """One event a position, from `begin` on; returns the position it stopped at.
+    """One event a position, from `begin` on, at cell ``base + columns[i]``; returns the position it stopped at.
 
-    Flat, unsigned indices: Numba then leaves out the test for negative ones, which halves the time.
+    Flat, unsigned indices from 0: Numba then leaves out its tests for negative ones, a third of the time.
     """
     top, cells, slots = rings.shape[0] - 2, rings.shape[1], rings.shape[2]
     mask, bits = slots - 1, trailing_zeros(slots)
-    flat = rings.reshape(rings.size)
-    for i in range(begin, len(columns)):
-        cell = base + np.int64(columns[i])
-        number = count[np.uint64(cell)] + 1
+    flat, layer_size = rings.reshape(rings.size)[base * slots :], cells * slots
+    counts, some, when = count[base : base + width], columns[begin:], ticks[begin:]
+    if counts.min() == 0:
+        for i in range(len(some) - 1, -1, -1):  # backwards, so that what is noted last is the first event
+            if counts[some[i]] == 0:
+                first[base + some[i]] = when[i]
+    for i in range(len(some)):
+        cell = np.uint64(some[i])
+        number = counts[cell] + 1
         rung = trailing_zeros(number)
+        at = np.int64(cell) << bits
         if rung < top:
-            slot = (number >> (rung + 1)) & mask
-            flat[np.uint64(((rung * cells + cell) << bits) + slot)] = ticks[i]
+            at += rung * layer_size + ((number >> (rung + 1)) & mask)
         else:
             place = number >> top
-            layer, slot = top + ((place >> bits) & 1), place & mask
-            if place > 2 * slots and rings[layer, cell, slot] > ticks[i] - horizon:
-                return i
-            rings[layer, cell, slot] = ticks[i]
-        count[np.uint64(cell)] = number
+            at += (top + ((place >> bits) & 1)) * layer_size + (place & mask)
+            if place > 2 * slots and flat[np.uint64(at)] > when[i] - horizon:
+                return begin + i
+        flat[np.uint64(at)] = when[i]
+        counts[cell] = number
     return len(columns)
 
 

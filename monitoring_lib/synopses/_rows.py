@@ -16,6 +16,8 @@ from monitoring_lib.hashing import SPARK_SEED, Hashes, as_column, draw, hash_ite
 Columns = NDArray[np.int32]
 
 _MOST_CELLS = 1 << 27
+_ROUNDING = 2.0**-50
+"""A few units in the last place of a float: more than the arithmetic of a bound can be off by."""
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
@@ -68,11 +70,16 @@ class Rows(Image):
     def cells(self) -> int:
         return self.depth * self.width
 
-    def keys(self, items: Any) -> Hashes:
-        """What `columns` places: the hashes of items, or the items themselves where rows are not hashed."""
-        if self.hashed:
-            return hash_items(items, SPARK_SEED)
+    def keys(self, items: Any, already: bool = False) -> Hashes:
+        """What `columns` places: the hashes of items (which they may be already), or the items themselves where
+        rows are not hashed."""
         column = as_column(items)
+        if self.hashed and not already:
+            return hash_items(column, SPARK_SEED)
+        if self.hashed and isinstance(column, np.ndarray) and column.dtype.itemsize == 8:
+            return np.require(column, requirements=["C", "W"]).view(np.uint64)
+        if self.hashed or already:
+            raise ValueError("hashed: 64-bit hashes expected, for rows that are hashed")
         if not isinstance(column, np.ndarray):
             raise ValueError("items: rows that are not hashed take whole numbers only")
         if len(column) and not (column.min() >= 0 and column.max() < self.width):
@@ -88,8 +95,7 @@ class Rows(Image):
         if not self.hashed:
             return keys.astype(np.int32)
         found = np.empty(len(keys), np.int32) if out is None else out[: len(keys)]
-        first, second, third = self._constants[row]
-        _columns(keys, first, second, third, np.uint64(self.width), found)
+        _columns(keys, self._constants, row, self.width, found)
         return found
 
     def mismatch(self, other: Rows) -> str | None:
@@ -103,22 +109,25 @@ def without_collisions(cells: NDArray[np.float64], error: float, total: float) -
     """The least that cells can hold of their own if others add at most ``error * (total - own)``, in whole events."""
     if error >= 1:
         return np.zeros_like(cells)
-    return at_least(np.clip((cells - error * total) / (1 - error), 0, cells))
+    own = (cells - error * total * (1 + _ROUNDING)) / (1 - error)
+    return at_least(np.clip(own, 0, cells))
 
 
 def at_least(low: NDArray[np.float64]) -> NDArray[np.float64]:
     """A lower bound of whole numbers, rounded up but for what floating point may have added."""
-    return np.ceil(low * (1 - 1e-12) - 1e-9) + 0.0  # never minus zero
+    return np.ceil(low * (1 - _ROUNDING))
 
 
 def at_most(high: NDArray[np.float64]) -> NDArray[np.float64]:
     """An upper bound of whole numbers, rounded down but for what floating point may have taken."""
-    return np.floor(high * (1 + 1e-12) + 1e-9)
+    return np.floor(high * (1 + _ROUNDING))
 
 
 @numba.njit(cache=True)
-def _columns(keys: Any, first: Any, second: Any, third: Any, width: Any, out: Any) -> None:
+def _columns(keys: Any, constants: Any, row: Any, width: Any, out: Any) -> None:
+    first, second, third = constants[row, 0], constants[row, 1], constants[row, 2]
+    columns = np.uint64(width)
     for i in range(len(out)):
         key = keys[i]
         mixed = ((first + (key >> _HALF)) * (second + (key & _LOW_HALF)) + third) >> _HALF
-        out[i] = np.int32((mixed * width) >> _HALF)
+        out[i] = np.int32((mixed * columns) >> _HALF)

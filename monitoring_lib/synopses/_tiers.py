@@ -102,28 +102,30 @@ def insert(
 
 
 @numba.njit(cache=True)
-def with_another_tier(seeds: Any, inherited: Any, pushed: Any, loses: Any, lost: Any, rings: Any) -> Any:
-    """The same samples and one more tier, which takes one of each two neighbours of the top tier.
+def with_more_tiers(more: Any, seeds: Any, inherited: Any, pushed: Any, loses: Any, lost: Any, rings: Any) -> Any:
+    """The same samples and so many tiers more, each of which takes one of each two neighbours of the one below.
 
     `inherited` says how many entries of the top tier came from merges; they have pairs and coins of their own.
     """
     tiers, cells, entries = rings.shape
-    more_pushed = np.zeros((tiers + 1, cells), np.int64)
-    more_loses, more_lost = np.zeros_like(more_pushed), np.zeros_like(more_pushed)
-    more_rings = np.zeros((tiers + 1, cells, entries), np.int64)
-    more_pushed[:tiers], more_loses[:tiers], more_lost[:tiers], more_rings[:tiers] = pushed, loses, lost, rings
-    passed_on = np.zeros(cells, np.int64)
-    for cell in range(cells):
-        for place in range(pushed[tiers - 1, cell]):
-            if place < inherited[cell]:
-                goes = coin(~seeds[cell], tiers, place >> 1) == place & 1
-            else:
-                own = place - inherited[cell]
-                goes = coin(seeds[cell], tiers, own >> 1) == own & 1
-            if goes:
-                _push(tiers, cell, rings[tiers - 1, cell, place], more_pushed, more_rings)
-                passed_on[cell] += place < inherited[cell]
-    return passed_on, more_pushed, more_loses, more_lost, more_rings
+    new_pushed = np.zeros((tiers + more, cells), np.int64)
+    new_loses, new_lost = np.zeros_like(new_pushed), np.zeros_like(new_pushed)
+    new_rings = np.zeros((tiers + more, cells, entries), np.int64)
+    new_pushed[:tiers], new_loses[:tiers], new_lost[:tiers], new_rings[:tiers] = pushed, loses, lost, rings
+    remaining = inherited.copy()
+    for tier in range(tiers, tiers + more):
+        for cell in range(cells):
+            from_merges, remaining[cell] = remaining[cell], 0
+            for place in range(new_pushed[tier - 1, cell]):
+                if place < from_merges:
+                    goes = coin(~seeds[cell], tier, place >> 1) == place & 1
+                    remaining[cell] += goes
+                else:
+                    own = place - from_merges
+                    goes = coin(seeds[cell], tier, own >> 1) == own & 1
+                if goes:
+                    _push(tier, cell, new_rings[tier - 1, cell, place], new_pushed, new_rings)
+    return remaining, new_pushed, new_loses, new_lost, new_rings
 
 
 @numba.njit(cache=True)

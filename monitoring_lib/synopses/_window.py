@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from monitoring_lib.codec import Image, Ints, Words
 
@@ -32,10 +33,21 @@ def sliced(arrivals: Arrivals, part: slice) -> Arrivals:
     return Arrivals(arrivals.ticks[part], None if arrivals.weights is None else arrivals.weights[part], arrivals.step)
 
 
-def writable(arrivals: Arrivals) -> Arrivals:
-    """The same arrivals in the one layout that kernels are compiled for."""
-    kept = [part if part is None else np.require(part, np.int64, ["C", "W"]) for part in arrivals[:2]]
-    return Arrivals(kept[0], kept[1], arrivals.step)  # type: ignore[arg-type]
+def without_zeros(weights: Ints, ticks: Any) -> tuple[NDArray[np.intp] | None, Ints, Any]:
+    """Weights and ticks of the events that did occur, and their positions (None if all did)."""
+    if weights.all():
+        return None, weights, ticks
+    if np.ndim(ticks) and np.shape(ticks) != weights.shape:
+        raise ValueError(
+            f"ticks: {len(weights)} expected, one an event, or a single one; found shape {np.shape(ticks)}"
+        )
+    present = np.flatnonzero(weights)
+    return present, weights[present], np.asarray(ticks)[present] if np.ndim(ticks) else ticks
+
+
+def kernel_ready(values: NDArray[Any]) -> Ints:
+    """Whole numbers in the one layout that kernels are compiled for."""
+    return np.require(values, np.int64, ["C", "W"])
 
 
 def _no_ints() -> Ints:
@@ -78,12 +90,7 @@ class Window(Image):
             raise ValueError("lateness: arrivals that are counted cannot be late; leave it at 0")
         if not 0 <= self.arrived <= MOST_ARRIVALS or abs(self.newest) > _FARTHEST_TICK:
             raise ValueError(f"arrived, newest: {self.arrived} and {self.newest} cannot be")
-        if (
-            not self.held_ticks.shape
-            == self.held_keys.shape
-            == self.held_weights.shape
-            == (len(self.held_ticks),)
-        ):
+        if not self.held_ticks.shape == self.held_keys.shape == self.held_weights.shape == (len(self.held_ticks),):
             raise ValueError("held_ticks, held_keys, held_weights: of unequal length")
         if len(self.held_ticks) and not (
             self.newest - self.lateness < self.held_ticks.min()
@@ -98,11 +105,10 @@ class Window(Image):
         if self.arrived + added > MOST_ARRIVALS:
             raise ValueError(f"weights: more than {MOST_ARRIVALS} events cannot be counted")
         total = amount if weights is None else int(weights.sum())
+        weights = None if weights is None else kernel_ready(weights)
         if self.basis == "count":
             if ticks is not None:
-                raise ValueError(
-                    "ticks: a window of basis 'count' numbers its arrivals itself; leave them out"
-                )
+                raise ValueError("ticks: a window of basis 'count' numbers its arrivals itself; leave them out")
             places = np.arange(amount) if weights is None else np.cumsum(weights) - weights
             admitted = Arrivals(places + (self.newest + 1), weights, 1)
             self.newest += total
@@ -120,19 +126,16 @@ class Window(Image):
         if given.dtype.kind not in "iu" and given.size:
             raise ValueError(f"ticks: whole numbers expected, found {given.dtype}")
         if given.ndim and given.shape != (amount,):
-            raise ValueError(
-                f"ticks: {amount} expected, one an event, or a single one; found shape {given.shape}"
-            )
-        found = np.require(np.broadcast_to(given, (amount,)), np.int64, ["C", "W"])
+            raise ValueError(f"ticks: {amount} expected, one an event, or a single one; found shape {given.shape}")
+        found = kernel_ready(given) if given.ndim else np.full(amount, given, np.int64)
         if not amount:
             return found, self.newest
         at, lowest, newest = _surveyed(found, self.newest, self.arrived > 0, self.lateness)
         if lowest < -_FARTHEST_TICK or newest > _FARTHEST_TICK:
-            raise ValueError(
-                f"ticks: {lowest} to {newest} found; beyond {_FARTHEST_TICK} they cannot be kept"
-            )
+            raise ValueError(f"ticks: {lowest} to {newest} found; beyond {_FARTHEST_TICK} they cannot be kept")
         if at < amount:
-            before = max([self.newest] * (self.arrived > 0) + [int(found[:at].max())] * (at > 0))
+            earlier = found[:at].tolist() + ([self.newest] if self.arrived else [])
+            before = max(earlier)
             raise ValueError(
                 f"ticks: {found[at]} at position {at} is {before - found[at]} behind the newest tick, {before}; a "
                 f"lateness of {self.lateness} is allowed. Sort the batch, or make the synopsis with a larger lateness"

@@ -9,7 +9,7 @@ import numpy as np
 from monitoring_lib.codec import Words
 from monitoring_lib.synopses._items import as_weights
 from monitoring_lib.synopses._rows import at_least, at_most
-from monitoring_lib.synopses._window import Arrivals, writable
+from monitoring_lib.synopses._window import Arrivals, kernel_ready, without_zeros
 from monitoring_lib.synopses._windowed import Windowed
 from monitoring_lib.synopses.base import Bound
 
@@ -35,13 +35,10 @@ class WindowCounter(Windowed):
             return
         amount = np.size(ticks) if weights is None else np.size(weights)
         amounts = None if weights is None else as_weights(np.atleast_1d(weights), amount)
-        given = np.asarray(ticks) if ticks is not None else None
-        if amounts is not None and not amounts.all():
-            if given is not None and given.shape == amounts.shape:
-                given = given[amounts > 0]
-            amounts = amounts[amounts > 0]
+        if amounts is not None:
+            _, amounts, ticks = without_zeros(amounts, ticks)
             amount = len(amounts)
-        arrivals = self.window.admit(amount, amounts, given)
+        arrivals = self.window.admit(amount, amounts, ticks)
         self._take_in(np.zeros(amount, np.uint64), arrivals)
 
     def _count_places(self, weights: Any, ticks: Any) -> None:
@@ -51,11 +48,11 @@ class WindowCounter(Windowed):
         assert amounts is not None
         places = np.maximum(amounts, 1)
         arrivals = self.window.admit(len(places), places, ticks)
-        self._insert(np.empty(0, np.uint64), arrivals._replace(weights=amounts))
+        self._insert(np.empty(0, np.uint64), arrivals._replace(weights=kernel_ready(amounts)))
 
     def _insert(self, keys: Words, arrivals: Arrivals) -> None:
         columns = np.zeros(len(arrivals.ticks), np.int32)
-        self.counters.insert(0, columns, writable(arrivals), self.window.length)
+        self.counters.insert(0, 1, columns, arrivals, self.window.length)
 
     def estimate(self, span: int | None = None, now: int | None = None) -> float:
         """The number of events in the last `span` ticks (the whole window if None), up to `now` (the newest tick)."""

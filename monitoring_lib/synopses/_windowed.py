@@ -48,9 +48,7 @@ class Windowed(Synopsis):
             np.concatenate([part.window.held_keys for part in current]),
             np.concatenate([part.window.held_weights for part in current]),
         )
-        counters = type(parts[0].counters).joined(
-            [part.counters for part in current], window.newest - window.length
-        )
+        counters = type(parts[0].counters).joined([part.counters for part in current], window.newest - window.length)
         return replace(parts[0], window=window, counters=counters)  # type: ignore[type-var]
 
     def _seen_from(self, newest: int) -> Self:

@@ -41,9 +41,7 @@ class CountMin(Synopsis, tag=10, version=1):
 
     def __post_init__(self) -> None:
         if self.table.shape != (self.rows.depth, self.rows.width):
-            raise ValueError(
-                f"table: shape {self.table.shape} for {self.rows.depth} x {self.rows.width} rows"
-            )
+            raise ValueError(f"table: shape {self.table.shape} for {self.rows.depth} x {self.rows.width} rows")
         if self.table.min() < 0 or np.ptp(self.table.sum(axis=1, dtype=np.float64)) > 0:
             raise ValueError("table: every row must hold the same sum of counts that are not negative")
 
@@ -57,8 +55,11 @@ class CountMin(Synopsis, tag=10, version=1):
         """An empty array over given rows."""
         return cls(rows, np.zeros((rows.depth, rows.width), np.int64))
 
-    def update(self, items: Any, weights: Any = None) -> None:
-        """Counts items, each by its weight (1 if there are none)."""
+    def update(self, items: Any, weights: Any = None, *, hashed: bool = False) -> None:
+        """Counts items, each by its weight (1 if there are none).
+
+        If `hashed`, items are given by their hashes, as Spark's ``xxhash64`` makes them.
+        """
         column = as_column(items)
         amounts = as_weights(weights, len(column))
         added = float(len(column) if amounts is None else amounts.sum(dtype=np.float64))
@@ -66,7 +67,7 @@ class CountMin(Synopsis, tag=10, version=1):
             raise ValueError(f"weights: the sum of all counts would pass {_MOST}")
         scratch = np.empty(CHUNK, np.int32)
         for start in range(0, len(column), CHUNK):
-            keys = self.rows.keys(column[start : start + CHUNK])
+            keys = self.rows.keys(column[start : start + CHUNK], hashed)
             part = None if amounts is None else np.array(amounts[start : start + CHUNK])
             for row in range(self.rows.depth):
                 columns = self.rows.columns(row, keys, scratch)
@@ -102,10 +103,11 @@ class CountMin(Synopsis, tag=10, version=1):
         reason = self.mismatch(other)
         if reason is not None:
             raise ValueError(f"other: arrays of unlike making have no inner product: {reason}")
-        return min(
+        products: list[int] = [
             sum(a * b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True))
             for mine, theirs in zip(self.table, other.table, strict=True)
-        )
+        ]
+        return min(products)
 
     def bound_inner_product(self, other: CountMin) -> Bound:
         high = float(self.inner_product(other))
@@ -129,7 +131,7 @@ class CountMin(Synopsis, tag=10, version=1):
         return CountMin(self.rows, self.table + other.table)
 
     def _smallest(self, keys: Hashes) -> Ints:
-        found = self.table[0, self.rows.columns(0, keys)]
+        found: Ints = self.table[0, self.rows.columns(0, keys)]
         for row in range(1, self.rows.depth):
             np.minimum(found, self.table[row, self.rows.columns(row, keys)], out=found)
         return found

@@ -22,6 +22,10 @@ class Counts(Synopsis, tag=1, version=1):
     names: list[str] = field(default_factory=list)
     sums: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
+    def __post_init__(self) -> None:
+        if self.sums.shape != (len(self.names),):
+            raise ValueError(f"sums: {len(self.names)} expected, one a name, found shape {self.sums.shape}")
+
     @classmethod
     def of(cls, items: Sequence[str] | pa.Array, weights: NDArray[Any] | None = None) -> Counts:
         """The sums of the weights (1 each if none are given) by item."""

@@ -33,7 +33,7 @@ class Waves(Ladder):
 
     @property
     def error(self) -> float:
-        return 1 / (2 * self.rings.shape[2] - 1)
+        return 1 / (2 * int(self.rings.shape[2]) - 1)
 
     @property
     def forgets(self) -> bool:
@@ -86,7 +86,7 @@ class DeterministicWave(WindowCounter, tag=12, version=1):
         lateness: int = 0,
         merge_levels: int = 0,
     ) -> DeterministicWave:
-        """A wave for at most `arrivals` events in a window, that keeps `error` after `merge_levels` levels of merges."""
+        """A wave for so many arrivals in a window at most; keeps `error` after `merge_levels` levels of merges."""
         waves = Waves.for_error(leaf_error(error, merge_levels), arrivals, 1)
         return cls(Window(window, basis, lateness), waves)
 

@@ -19,7 +19,7 @@ MOST_BITS = 62
 
 
 class HeavyHitter(NamedTuple):
-    """An item that may have the share asked for, and how often it occurred: ``low <= exact <= high``, as `bound` says."""
+    """An item that may have the share asked for; its exact count lies between `low` and `high`."""
 
     item: int
     estimate: float
@@ -37,12 +37,12 @@ class DyadicEcm(Synopsis, tag=17, version=1):
         rank of quantile(share) within share * N  -+  e * N                      with probability confidence
         heavy_hitters(share) misses no item of at least share * N                always
 
-    over the seeds, for one answer. Any range of items is the sum of at most ``q = 2 * bits`` blocks. These do not overlap,
-    so the errors of their counters add up to that of the whole range, and only those of the collisions add up
-    block by block: counters are made for e / 2 and rows for ``e / 2 / (1 + e / 2) / (q - 1)``, each with 1 / q of the doubt.
-    (Counters for e / q, as for unrelated queries, would be q / 2 times as large.) A level with no more blocks than the
-    rows have cells counts each block on its own, without collisions. Every level has a seed of its own: which
-    block a search looks at next then does not depend on the hashes of its level.
+    over the seeds, for one answer. Any range of items is the sum of at most ``q = 2 * bits`` blocks. These do not
+    overlap, so the errors of their counters add up to that of the whole range, and only those of the collisions
+    add up block by block: counters are made for e / 2 and rows for ``e / 2 / (1 + e / 2) / (q - 1)``, each with
+    1 / q of the doubt. (Counters for e / q, as for unrelated queries, would be q / 2 times as large.) A level with
+    no more blocks than the rows have cells counts each block on its own, without collisions. Every level has a
+    seed of its own: which block a search looks at next then does not depend on the hashes of its level.
 
     Papapetrou, Garofalakis and Deligiannakis, Sketching Distributed Sliding-Window Data Streams, section 6; Cormode
     and Muthukrishnan, An Improved Data Stream Summary: The Count-Min Sketch and its Applications, section 4.
@@ -108,9 +108,7 @@ class DyadicEcm(Synopsis, tag=17, version=1):
 
     def estimate_range(self, first: int, last: int, span: int | None = None, now: int | None = None) -> float:
         """How many events of the last `span` ticks have an item from `first` to `last`, both included."""
-        return sum(
-            self.levels[level].estimate(block, span, now) for level, block in self._cover(first, last)
-        )
+        return sum(self.levels[level].estimate(block, span, now) for level, block in self._cover(first, last))
 
     def bound_range(self, first: int, last: int, span: int | None = None, now: int | None = None) -> Bound:
         """What the exact number lies between; its upper end always holds."""

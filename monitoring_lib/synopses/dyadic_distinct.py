@@ -44,15 +44,11 @@ class DyadicDistinct(Synopsis, tag=37, version=1):
         for height, array in enumerate(self.arrays):
             if array.bitmaps.shape[2] != first.bitmaps.shape[2] or array.seed != first.seed:
                 raise ValueError("arrays: all need as many bitmaps a cell and the same seed")
-            if array.levels != first.levels or (
-                array.direct and self._ranges(height) > array.bitmaps.shape[1]
-            ):
+            if array.levels != first.levels or (array.direct and self._ranges(height) > array.bitmaps.shape[1]):
                 raise ValueError(f"arrays: the one at height {height} does not fit the others")
 
     @classmethod
-    def of_size(
-        cls, bits: int, cells: int, bitmaps: int, rows: int = _ROWS, seed: int = SPARK_SEED
-    ) -> DyadicDistinct:
+    def of_size(cls, bits: int, cells: int, bitmaps: int, rows: int = _ROWS, seed: int = SPARK_SEED) -> DyadicDistinct:
         """An empty one for items below 2^bits, with at most so many cells in each row at each height."""
         arrays = []
         for height in range(bits):
@@ -62,9 +58,7 @@ class DyadicDistinct(Synopsis, tag=37, version=1):
         return cls(arrays)
 
     @classmethod
-    def for_error(
-        cls, bits: int, tolerance: float, confidence: float, seed: int = SPARK_SEED
-    ) -> DyadicDistinct:
+    def for_error(cls, bits: int, tolerance: float, confidence: float, seed: int = SPARK_SEED) -> DyadicDistinct:
         """An empty one with ``error + collisions <= tolerance``, half of it for each."""
         check_tolerance(tolerance)
         bitmaps = bitmaps_for(tolerance / 2, (1 + confidence) / 2)
@@ -146,9 +140,7 @@ class DyadicDistinct(Synopsis, tag=37, version=1):
         if values.dtype.kind not in "iu" or values.ndim != 1:
             raise ValueError(f"items: a row of whole numbers expected, found {values.dtype}")
         if len(values) and not 0 <= int(values.min()) <= int(values.max()) < self._ranges(0):
-            raise ValueError(
-                f"items: {values.min()} to {values.max()} is not within 0 to {self._ranges(0) - 1}"
-            )
+            raise ValueError(f"items: {values.min()} to {values.max()} is not within 0 to {self._ranges(0) - 1}")
         return values.astype(np.int64)
 
 

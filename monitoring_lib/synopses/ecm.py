@@ -36,8 +36,8 @@ class EcmSketch(Ecm, tag=14, version=1):
         |estimate - exact| <= max(C, (1 + C) * s) * N * M                        with probability confidence
 
     over the seeds, for one answer. `bound` is tighter: it uses the buckets that are there, and its upper end
-    always holds. Sizes for an error e: ``s = e / (1 + e)``, and ``c = e`` for point queries, ``c = sqrt(1 + e) - 1`` for
-    inner products.
+    always holds. Sizes for an error e: ``s = e / (1 + e)``, and ``c = e`` for point queries,
+    ``c = sqrt(1 + e) - 1`` for inner products.
 
     Papapetrou, Garofalakis and Deligiannakis, Sketching Distributed Sliding-Window Data Streams, sections 4 and 5.
     """

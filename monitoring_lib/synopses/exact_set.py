@@ -20,9 +20,7 @@ class ExactSet(Synopsis, tag=30, version=1):
     items: Items = field(default_factory=Items)
 
     def __post_init__(self) -> None:
-        column = self.items.column()
-        ordered = column[1:] > column[:-1] if isinstance(column, np.ndarray) else _ascending(column)
-        if not np.all(ordered):
+        if not self.items.increase():
             raise ValueError("items: a set holds each item once, in increasing order")
 
     def update(self, items: Any, weights: Any = None) -> None:
@@ -49,7 +47,3 @@ def _distinct(column: Column) -> Column:
         return np.unique(column)
     once = pc.unique(column.cast(pa.large_string()))
     return once.take(pc.sort_indices(once))
-
-
-def _ascending(names: pa.Array) -> Any:
-    return pc.less(names[:-1], names[1:]).to_numpy(zero_copy_only=False)

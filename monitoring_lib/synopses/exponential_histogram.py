@@ -1,4 +1,4 @@
-"""The exponential histogram: how many events lie in any range that ends now, with a relative error that always holds."""
+"""The exponential histogram: how many events lie in any range that ends now, within an error that always holds."""
 
 from __future__ import annotations
 
@@ -141,9 +141,7 @@ def _tally(
 
 
 @numba.njit(cache=True)
-def _log(
-    count: Any, first: Any, rings: Any, most_ones: Any, edge: Any, origin: Any, logs: Any, lengths: Any
-) -> None:
+def _log(count: Any, first: Any, rings: Any, most_ones: Any, edge: Any, origin: Any, logs: Any, lengths: Any) -> None:
     for cell in range(len(count)):
         number = formed = count[cell]
         power, cap, used = 0, most_ones, 0

@@ -18,6 +18,7 @@ from monitoring_lib.synopses.base import Bound, Synopsis
 from monitoring_lib.synopses.fm import MOST_LEVELS, bitmaps_for, check_levels, error_of, likelihood_estimates
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+_CHUNK = 1 << 14  # pairs whose hashes and cells stay in the cache
 
 
 @dataclass(slots=True)
@@ -50,16 +51,12 @@ class FmArray(Synopsis, tag=36, version=1):
             raise ValueError(f"direct: one row is enough, found {len(self.bitmaps)}")
 
     @classmethod
-    def of_size(
-        cls, rows: int, cells: int, bitmaps: int, levels: int = MOST_LEVELS, seed: int = SPARK_SEED
-    ) -> FmArray:
+    def of_size(cls, rows: int, cells: int, bitmaps: int, levels: int = MOST_LEVELS, seed: int = SPARK_SEED) -> FmArray:
         """An empty array of so many rows, cells a row and bitmaps a cell."""
         return cls(np.zeros((rows, cells, bitmaps), np.uint64), levels, seed)
 
     @classmethod
-    def for_error(
-        cls, collisions: float, tolerance: float, confidence: float, seed: int = SPARK_SEED
-    ) -> FmArray:
+    def for_error(cls, collisions: float, tolerance: float, confidence: float, seed: int = SPARK_SEED) -> FmArray:
         """An empty array with at most these `collisions` and an `error` of at most the tolerance."""
         check_tolerance(collisions)
         standard_errors(confidence)
@@ -71,21 +68,23 @@ class FmArray(Synopsis, tag=36, version=1):
     def update(self, items: Any, partners: Any = None, weights: Any = None) -> Ints:
         """Adds pairs, or items alone, each its own partner. Returns the positions of those that set a bit:
         whoever keeps the names of possible heavy hitters need look at no others."""
-        items = as_column(items)
-        bits = self.bits_of(items, partners)
-        given = as_weights(weights, len(items))
-        if given is None:
-            return self.set_bits(items, bits)
-        there = np.flatnonzero(given)
-        return there[self.set_bits(taken(items, there), bits[there])]
+        column, others = as_column(items), None if partners is None else as_column(partners)
+        _check_partners(column, others)
+        given = as_weights(weights, len(column))
+        there = np.arange(len(column)) if given is None else np.flatnonzero(given)
+        found = [np.empty(0, np.int64)]
+        for start in range(0, len(there), _CHUNK):
+            some = there[start : start + _CHUNK]
+            chunk, with_them = taken(column, some), None if others is None else taken(others, some)
+            found.append(some[self.set_bits(chunk, self.bits_of(chunk, with_them))])
+        return np.concatenate(found)
 
     def bits_of(self, items: Any, partners: Any = None) -> Ints:
         """Which bit of its cells each pair sets, whatever the cells are: ``bitmap * levels + level``."""
         pairs = hash_items(items, self.seed)
         if partners is not None:
             others = hash_items(partners, self.seed)
-            if len(others) != len(pairs):
-                raise ValueError(f"partners: {len(pairs)} expected, one an item, found {len(others)}")
+            _check_partners(pairs, others)
             pairs = pairs * _ODD + others
         out = np.empty(len(pairs), np.int64)
         _chosen(hash_integers(pairs, self.seed), self.bitmaps.shape[2], self.levels, out)
@@ -165,12 +164,15 @@ class FmArray(Synopsis, tag=36, version=1):
 
     def _own_cells(self, items: Any, cells: int) -> Ints:
         if not isinstance(items, np.ndarray):
-            raise ValueError(
-                "items: whole numbers expected, because each has a cell of its own; found strings"
-            )
+            raise ValueError("items: whole numbers expected, because each has a cell of its own; found strings")
         if len(items) and not 0 <= int(items.min()) <= int(items.max()) < cells:
             raise ValueError(f"items: {items.min()} to {items.max()} is not within 0 to {cells - 1}")
         return items.astype(np.int64)[np.newaxis]
+
+
+def _check_partners(items: Any, partners: Any) -> None:
+    if partners is not None and len(partners) != len(items):
+        raise ValueError(f"partners: {len(items)} expected, one an item, found {len(partners)}")
 
 
 @numba.njit(cache=True)
@@ -179,9 +181,7 @@ def _chosen(hashes: Any, bitmaps: Any, levels: Any, out: Any) -> None:
         level = 0
         while level < levels - 1 and not (hashes[i] >> np.uint64(level)) & np.uint64(1):
             level += 1
-        out[i] = (
-            np.int64(((hashes[i] >> np.uint64(32)) * np.uint64(bitmaps)) >> np.uint64(32)) * levels + level
-        )
+        out[i] = np.int64(((hashes[i] >> np.uint64(32)) * np.uint64(bitmaps)) >> np.uint64(32)) * levels + level
 
 
 @numba.njit(cache=True)

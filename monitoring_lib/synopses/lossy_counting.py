@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.synopses._confidence import check_tolerance
 from monitoring_lib.synopses._frequent import Frequent
 
@@ -45,16 +46,15 @@ class LossyCounting(Frequent, tag=40, version=1):
         return Frequent.mismatch(self, other)
 
     def _merged(self, other: LossyCounting) -> LossyCounting:
-        both = LossyCounting(total=self.total + other.total, tolerance=self.tolerance)
-        both._add(self.items.column(), self.counts)
-        both._add(other.items.column(), other.counts)
-        both.lowered = self.lowered + other.lowered
+        both = replace(self, total=self.total + other.total, lowered=self.lowered + other.lowered)
+        both._absorb(other.items.column(), other.counts, lower=False)
         return both
 
     def _allowed(self) -> int:
-        return math.floor(
-            Fraction(repr(self.tolerance)) * self.total
-        )  # 0.29 of 100 is 29: no float's 28.99...
+        return math.floor(Fraction(repr(self.tolerance)) * self.total)  # 0.29 of 100 is 29: no float's 28.99...
 
-    def _excess(self) -> int:
+    def _least_excess(self) -> int:
         return self._allowed() - self.lowered
+
+    def _excess(self, counts: Ints) -> int:
+        return self._least_excess()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.synopses._confidence import check_tolerance
 from monitoring_lib.synopses._frequent import Frequent
 
@@ -47,13 +48,10 @@ class MisraGries(Frequent, tag=41, version=1):
         return Frequent.mismatch(self, other)
 
     def _merged(self, other: MisraGries) -> MisraGries:
-        both = MisraGries(total=self.total + other.total, capacity=self.capacity)
-        both._add(self.items.column(), self.counts)
-        both._add(other.items.column(), other.counts)
-        both.lowered = self.lowered + other.lowered
-        both._lower(both._excess())
+        both = replace(self, total=self.total + other.total, lowered=self.lowered + other.lowered)
+        both._absorb(other.items.column(), other.counts, lower=True)
         return both
 
-    def _excess(self) -> int:
-        above = len(self.counts) - self.capacity
-        return int(np.partition(self.counts, above - 1)[above - 1]) if above > 0 else 0
+    def _excess(self, counts: Ints) -> int:
+        above = len(counts) - self.capacity
+        return int(np.partition(counts, above - 1)[above - 1]) if above > 0 else 0

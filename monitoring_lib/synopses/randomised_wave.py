@@ -13,7 +13,7 @@ from monitoring_lib.codec import Ints
 from monitoring_lib.hashing import Hashes, draw
 from monitoring_lib.synopses._counters import Counters, Tally, checked_error
 from monitoring_lib.synopses._rows import Columns
-from monitoring_lib.synopses._tiers import insert, join, tally, with_another_tier
+from monitoring_lib.synopses._tiers import insert, join, tally, with_more_tiers
 from monitoring_lib.synopses._window import Arrivals, Basis, Window
 from monitoring_lib.synopses._window_counter import WindowCounter
 
@@ -65,7 +65,7 @@ class RandomisedWaves(Counters):
 
     @property
     def cells(self) -> int:
-        return self.rings.shape[1]
+        return int(self.rings.shape[1])
 
     @property
     def error(self) -> float:
@@ -79,7 +79,7 @@ class RandomisedWaves(Counters):
     def doubt(self) -> float:
         return self.promised_doubt
 
-    def insert(self, base: int, columns: Columns, arrivals: Arrivals, horizon: int) -> None:
+    def insert(self, base: int, width: int, columns: Columns, arrivals: Arrivals, horizon: int) -> None:
         weights = np.ones(len(columns), np.int64) if arrivals.weights is None else arrivals.weights
         done = 0
         while True:
@@ -87,11 +87,12 @@ class RandomisedWaves(Counters):
             done = insert(columns, base, arrivals.ticks, weights, arrivals.step, done, *state)
             if done == len(columns):
                 return
-            self._add_tier()
+            tiers, _, entries = self.rings.shape
+            self._add_tiers(max(1, ((int(weights[done]) >> (tiers - 1)) // entries).bit_length() - 1))
 
-    def _add_tier(self) -> None:
-        self.inherited, self.pushed, self.loses, self.lost, self.rings = with_another_tier(
-            self._seeds, self.inherited, self.pushed, self.loses, self.lost, self.rings
+    def _add_tiers(self, more: int) -> None:
+        self.inherited, self.pushed, self.loses, self.lost, self.rings = with_more_tiers(
+            more, self._seeds, self.inherited, self.pushed, self.loses, self.lost, self.rings
         )
 
     def tally(self, cutoff: int) -> Tally:
@@ -123,9 +124,9 @@ class RandomisedWaves(Counters):
         entries, tiers = model.rings.shape[2], max(bank.rings.shape[0] for bank in banks)
         while True:
             for part in parts:
-                while part.rings.shape[0] < tiers:
-                    part._add_tier()
-            if sum(part.pushed[-1] for part in parts).max() <= entries:  # type: ignore[union-attr]
+                if part.rings.shape[0] < tiers:
+                    part._add_tiers(tiers - part.rings.shape[0])
+            if sum(part.pushed[-1] for part in parts).max() <= entries:
                 break
             tiers += 1
         mixed = sum(int(draw(bank.coins, 1)[0]) for bank in banks) & _MASK

@@ -14,7 +14,7 @@ from monitoring_lib.synopses._apache import ApacheSketch
 class Theta(ApacheSketch, tag=35, version=1):
     """A relative standard error of ``1 / sqrt(2^size_log2)``, in eight bytes an entry.
 
-    Guarantee and parameters as in `ApacheSketch`; the image is that of Spark's ``theta_sketch_agg``.
+    Guarantee and parameters as in `ApacheSketch`; it reads the images of Spark's ``theta_sketch_agg``.
     """
 
     SPREAD: ClassVar[float] = 1.0

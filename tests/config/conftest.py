@@ -23,7 +23,7 @@ k: 10
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a sound configuration folder, with the files given by path in place of its own or beside them."""
+    """Writes a sound configuration folder, with the given files in place of its own or beside them."""
 
     def write(files: dict[str, str] | None = None) -> Path:
         whole = {"base/sources/flights.yml": SOURCE, "base/monitors/busiest.yml": MONITOR} | (files or {})

@@ -1,12 +1,12 @@
 """Frozen images: one a synopsis, as this release writes it.
 
-A stored image outlives the release that wrote it, so a change of a class's bytes must be a decision: raise the
-version of the class, then write the images anew with::
+A stored image outlives the release that wrote it, so a change of a class's bytes must be a decision: raise
+the version of the class, then write the images anew with::
 
     python -m tests.golden
 
-The command prints what it wrote and what stayed as it was. A law (tests/laws/test_synopsis_laws.py) holds every
-class to its image.
+The command prints what it wrote and what stayed as it was. A law (tests/laws/test_synopsis_laws.py) holds
+every class to its image.
 """
 
 from __future__ import annotations

@@ -30,10 +30,8 @@ def test_all_faults_are_printed_with_their_count_and_a_wrong_use_code(folder, ca
     (folder / "base" / "monitors" / "two.yml").write_text("question: top-k\nkk: 1\nsource: nowhere\n")
     assert run() == ExitCode.WRONG_USE
     lines = capsys.readouterr().out.splitlines()
-    assert (
-        lines[0]
-        == f"{folder}/base/monitors/one.yml:3: source: 'nowhere': there is no such source; add a file to sources/"
-    )
+    place = f"{folder}/base/monitors/one.yml:3"
+    assert lines[0] == f"{place}: source: 'nowhere': there is no such source; add a file to sources/"
     assert lines[-1] == "4 faults in 2 files"
     assert len(lines) == 5
 

@@ -100,12 +100,7 @@ def test_corrupt_rows_are_as_many_as_the_facts_say(tmp_path: Path):
 def test_a_flash_crowd_is_in_its_item_and_its_minutes_only(tmp_path: Path):
     trace = small(tmp_path / "t", flash_crowds=1, events_per_hour=20_000, late=0, duplicates=0)
     crowd = trace.facts.flash_crowds[0]
-    asked = [
-        parse_time(row[0])
-        for file in trace.files
-        for row in rows_of(trace, file.path)
-        if row[2] == crowd.item
-    ]
+    asked = [parse_time(row[0]) for file in trace.files for row in rows_of(trace, file.path) if row[2] == crowd.item]
     inside = sum(parse_time(crowd.start) <= time < parse_time(crowd.end) for time in asked)
     total = sum(file.rows for file in trace.files if file.hour == crowd.hour)
     assert inside > 0.8 * crowd.share / (1 + crowd.share) * total

@@ -85,9 +85,7 @@ class _Author:
         for node in moment.present:
             past = self.observed.setdefault(node, {})
             leaving = [
-                past[left]
-                for left in ask.window.leaving(max(past, default=-1), epoch)
-                if past.get(left) is not None
+                past[left] for left in ask.window.leaving(max(past, default=-1), epoch) if past.get(left) is not None
             ]
             if leaving:
                 expiring[node] = reduce(lambda one, other: one.merge(other), leaving)

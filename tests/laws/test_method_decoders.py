@@ -13,9 +13,7 @@ from monitoring_lib.methods import Method
 from monitoring_lib.network import is_site
 from tests.laws.method_driver import read, subjects, tell
 
-every_method = pytest.mark.parametrize(
-    "kind", subjects(), ids=lambda kind: f"{kind.question.name}/{kind.name}"
-)
+every_method = pytest.mark.parametrize("kind", subjects(), ids=lambda kind: f"{kind.question.name}/{kind.name}")
 
 
 def frames(kind: type[Method]) -> dict[type[Image], list[bytes]]:
@@ -70,9 +68,7 @@ def test_frames_cut_short_or_with_a_flipped_bit_are_refused(kind: type[Method]) 
     rng = Random(kind.name)
     for image, payloads in frames(kind).items():
         for payload in payloads[:12]:
-            assert {outcome(payload[:length], image) for length in range(min(len(payload), 200))} == {
-                "refused"
-            }
+            assert {outcome(payload[:length], image) for length in range(min(len(payload), 200))} == {"refused"}
             assert outcome(payload + b"\x00", image) == "refused"
             for bit in rng.sample(range(8 * len(payload)), min(64, 8 * len(payload))):
                 flipped = bytearray(payload)

@@ -35,9 +35,7 @@ from tests.laws.method_driver import (
 from tests.laws.questions import makers
 
 SEEDS = range(12)
-every_method = pytest.mark.parametrize(
-    "kind", subjects(), ids=lambda kind: f"{kind.question.name}/{kind.name}"
-)
+every_method = pytest.mark.parametrize("kind", subjects(), ids=lambda kind: f"{kind.question.name}/{kind.name}")
 every_story = pytest.mark.parametrize("seed", SEEDS)
 
 
@@ -56,9 +54,7 @@ def assert_same(found: Sequence[Record], expected: Sequence[Record]) -> None:
 
 
 def test_every_question_found_has_a_maker_of_stories() -> None:
-    assert set(protocols.questions()) <= set(makers()), (
-        "add a module to tests/laws/questions for the new question"
-    )
+    assert set(protocols.questions()) <= set(makers()), "add a module to tests/laws/questions for the new question"
 
 
 @every_method
@@ -85,9 +81,7 @@ def test_every_deterministic_promise_is_kept_at_every_epoch(kind: type[Method], 
 def test_estimates_lie_inside_their_bounds_and_states_are_sound(kind: type[Method], seed: int) -> None:
     story, records = told(kind, seed)
     rows = [row for record in records for row in record.answers]
-    assert [
-        row for row in rows if not row.low <= row.estimate <= row.high or not 0 < row.confidence <= 1
-    ] == []
+    assert [row for row in rows if not row.low <= row.estimate <= row.high or not 0 < row.confidence <= 1] == []
     run = Run(story.method())
     for chapter in story.chapters:
         run.step(chapter)
@@ -99,9 +93,7 @@ def test_estimates_lie_inside_their_bounds_and_states_are_sound(kind: type[Metho
 
 @every_story
 @every_method
-def test_a_run_restored_from_rows_and_messages_goes_on_as_if_nothing_happened(
-    kind: type[Method], seed: int
-) -> None:
+def test_a_run_restored_from_rows_and_messages_goes_on_as_if_nothing_happened(kind: type[Method], seed: int) -> None:
     story, records = told(kind, seed)
     rng = Random(seed)
     for done in {1, rng.randrange(2, 20), rng.randrange(2, len(records))}:
@@ -135,9 +127,7 @@ def _sites_reply(kind: type[Method]) -> bool:
 
 @every_story
 @every_method
-def test_an_epoch_in_which_nothing_changed_leaves_no_rows_and_no_messages(
-    kind: type[Method], seed: int
-) -> None:
+def test_an_epoch_in_which_nothing_changed_leaves_no_rows_and_no_messages(kind: type[Method], seed: int) -> None:
     story, records = told(kind, seed)
     quiet = 0
     for at in range(3, len(records)):
@@ -189,9 +179,7 @@ def test_processes_with_different_hash_seeds_say_and_store_the_same() -> None:
     for seed in ("1", "2"):
         command = [sys.executable, "-m", "tests.laws.method_driver"]
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        ended = subprocess.run(
-            command, cwd=root, env=environment, capture_output=True, text=True, check=False
-        )
+        ended = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         outputs.append(ended.stdout)
     assert outputs[0] == outputs[1]
@@ -250,9 +238,7 @@ def test_the_order_of_rosters_and_mappings_does_not_matter(kind: type[Method], s
 
 @every_story
 @every_method
-def test_missing_sites_never_speak_and_are_sent_nothing_that_asks_for_an_answer(
-    kind: type[Method], seed: int
-) -> None:
+def test_missing_sites_never_speak_and_are_sent_nothing_that_asks_for_an_answer(kind: type[Method], seed: int) -> None:
     story, records = told(kind, seed)
     for at, (chapter, record) in enumerate(zip(story.chapters, records, strict=True)):
         missing = chapter.moment.missing
@@ -265,10 +251,7 @@ def test_missing_sites_never_speak_and_are_sent_nothing_that_asks_for_an_answer(
             awake = replace(chapter.moment, missing=frozenset())
             for message in told_anyway:
                 state = states_now.get(message.receiver) or story.method().site.start(message.receiver)
-                assert (
-                    receive(story.method(), awake, message.receiver, state, [message], message.round + 1)
-                    == []
-                )
+                assert receive(story.method(), awake, message.receiver, state, [message], message.round + 1) == []
 
 
 @every_method

@@ -1,4 +1,5 @@
-"""What holds for every synopsis in monitoring_lib.synopses, found by itself and fed by tests.laws.examples."""
+"""What holds for every synopsis in monitoring_lib.synopses, found by itself and fed by
+tests.laws.examples."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ import importlib
 import json
 import pkgutil
 import zlib
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
 import pytest
 
 from monitoring_lib import synopses
-from monitoring_lib.codec import Image, decode, encode, readable
+from monitoring_lib.codec import decode, encode, readable
 from monitoring_lib.errors import CodecError
 from monitoring_lib.synopses.base import Synopsis
 from tests.golden import golden_file, golden_synopsis
@@ -30,7 +32,7 @@ mergeable = pytest.mark.parametrize(
 def synopsis_classes() -> tuple[type[Synopsis], ...]:
     for module in pkgutil.iter_modules(synopses.__path__):
         importlib.import_module(f"{synopses.__name__}.{module.name}")
-    # A slotted dataclass leaves its first, slotless making behind as a subclass: the module's own name decides.
+    # A slotted dataclass leaves its first, slotless making behind as a subclass: the module's name decides.
     found, waiting = {}, [Synopsis]
     while waiting:
         for kind in waiting.pop().__subclasses__():
@@ -142,7 +144,8 @@ def test_a_forged_image_is_refused_or_can_be_used(example: Example) -> None:
             forged = decode(reframed(frame, bytes(body)), type(synopsis))
         except CodecError:
             continue
-        assert isinstance(forged, Image)
+        with suppress(ValueError):  # as when its clock is ahead of what comes in
+            example.feed(forged, np.random.default_rng(2))
         assert decode(forged.to_bytes(), type(synopsis)).to_bytes() == forged.to_bytes()
 
 
@@ -206,7 +209,7 @@ def test_another_kind_or_making_is_refused(example: Example) -> None:
     with pytest.raises(ValueError, match="cannot"):
         synopsis.merge(Stranger())
     for other in example.others:
-        with pytest.raises(ValueError, match="against|cannot"):
+        with pytest.raises(ValueError, match=r"against|cannot"):
             synopsis.merge(other())
     if not example.merges:
         with pytest.raises((TypeError, ValueError)):

@@ -61,7 +61,9 @@ def test_a_tick_that_is_too_late_is_refused_with_its_batch(make: Any) -> None:
     counter = make(lateness=LATENESS)
     counter.update(ticks=[100, 100 - LATENESS])
     before = counter.to_bytes()
-    with pytest.raises(ValueError, match=r"ticks: 74 at position 1 is 26 behind the newest tick, 100; a lateness of 25"):
+    with pytest.raises(
+        ValueError, match=r"ticks: 74 at position 1 is 26 behind the newest tick, 100; a lateness of 25"
+    ):
         counter.update(ticks=[100, 74])
     with pytest.raises(ValueError, match="ticks: 100 at position 2 is 900 behind the newest tick, 1000"):
         counter.update(ticks=[100, 1000, 100])

@@ -1,6 +1,8 @@
 """Top-k monitoring: the k items with the largest (or smallest) sums over all sites."""
 
 from monitoring_lib.protocols.topk.caching import Caching
+from monitoring_lib.protocols.topk.constraints import Constraints
 from monitoring_lib.protocols.topk.margins import Margins
+from monitoring_lib.protocols.topk.requery import Requery
 
-METHODS = (Caching, Margins)
+METHODS = (Margins, Constraints, Caching, Requery)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Answer, Ask, InnerRole, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
+from monitoring_lib.protocols.topk.answers import member_rows, partial_row
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.lagging import Lagging
 from monitoring_lib.protocols.topk.messages import Values
 from monitoring_lib.protocols.topk.question import ranked, tolerance_of
-from monitoring_lib.protocols.topk.answers import member_rows, partial_row
 from monitoring_lib.protocols.topk.sums import absorb, even_share, keeps_zeros
 from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tally import Tally
@@ -52,9 +52,7 @@ class Site(SiteRole[CachingSite]):
     def start(self, node: str) -> CachingSite:
         return CachingSite(node)
 
-    def observe(
-        self, state: CachingSite, moment: Moment, arriving: Counts, expiring: Counts
-    ) -> Iterable[Post]:
+    def observe(self, state: CachingSite, moment: Moment, arriving: Counts, expiring: Counts) -> Iterable[Post]:
         if state.period != moment.period:
             state.period = moment.period
             state.sums.clear()
@@ -68,9 +66,7 @@ class Site(SiteRole[CachingSite]):
         width = even_share(self.ask, len(moment.sites))
         looked_at = {*touched, *state.gaps} if width < state.width else touched  # copies must now be closer
         state.width = width
-        names = [
-            name for name in sorted(looked_at) if abs(state.gaps.get(name)) > width or name in first_sights
-        ]
+        names = [name for name in sorted(looked_at) if abs(state.gaps.get(name)) > width or name in first_sights]
         values = [state.sums.get(name) for name in names]
         for name in names:
             state.gaps.drop(name)
@@ -126,14 +122,16 @@ class Centre(InnerRole[CachingCentre]):
 
     def answers(self, state: CachingCentre, moment: Moment) -> list[Answer]:
         width = state.widths.sum(moment)
-        low = -float("inf") if self.ask.params.signed else 0
         best = ranked(self._totals(state, moment), self.ask)
         rows = member_rows(
-            self.ask, moment, ((name, total, max(low, total - width), total + width) for name, total in best)
+            self.ask, moment, ((name, total, self._low(total - width), total + width) for name, total in best)
         )
         if 2 * width > tolerance_of(self.ask):
             rows.append(partial_row(self.ask, moment, 2 * width))
         return rows
+
+    def _low(self, value: int) -> int:
+        return value if self.ask.params.signed else max(0, value)
 
 
 class Caching(TopKMethod):

@@ -14,7 +14,7 @@ from monitoring_lib.methods import Ask, Keys
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.margins_centre import MarginsCentreRole
 from monitoring_lib.protocols.topk.margins_site import MarginsSiteRole
-from monitoring_lib.protocols.topk.messages import FirstValues, Lower, Question, Raise, Values, Widths
+from monitoring_lib.protocols.topk.messages import Enquiry, FirstValues, Lower, Raise, Values, Widths
 
 
 class MarginsOptions(Keys):
@@ -35,7 +35,7 @@ class Margins(TopKMethod):
 
     name = "margins"
     Options = MarginsOptions
-    letters = (Values, FirstValues, Question, Lower, Raise, Widths)
+    letters = (Values, FirstValues, Enquiry, Lower, Raise, Widths)
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)

@@ -15,7 +15,7 @@ from monitoring_lib.protocols.topk.margins_upkeep import (
     grant_widths,
     raise_thresholds,
 )
-from monitoring_lib.protocols.topk.messages import FirstValues, Lower, Question, Values
+from monitoring_lib.protocols.topk.messages import Enquiry, FirstValues, Lower, Values
 from monitoring_lib.protocols.topk.question import tolerance_of
 from monitoring_lib.protocols.topk.sums import even_share, keeps_zeros
 
@@ -110,9 +110,7 @@ class MarginsCentreRole(InnerRole[MarginsCentre]):
             return {name: high for name, high in bounds.highs() if name not in members}
         return {name: -bounds.low(name) for name in bounds.items if name not in members}
 
-    def _ask_wide(
-        self, state: MarginsCentre, moment: Moment, bounds: Bounds, ambiguous: Iterable[str]
-    ) -> list[Post]:
+    def _ask_wide(self, state: MarginsCentre, moment: Moment, bounds: Bounds, ambiguous: Iterable[str]) -> list[Post]:
         """Items in doubt are asked for where their width is above the floor; from then on it is the floor."""
         asked: dict[str, list[str]] = {}
         for name in sorted(ambiguous):
@@ -126,7 +124,7 @@ class MarginsCentreRole(InnerRole[MarginsCentre]):
             if wide:
                 state.waits.set(name, min(LONGEST_WAIT, 3 * (state.waits.get(name) or FIRST_WAIT)))
                 state.spoken.drop(name)
-        return [Post(site, Question(names), "wide") for site, names in sorted(asked.items())]
+        return [Post(site, Enquiry(names), "wide") for site, names in sorted(asked.items())]
 
     def _lower(
         self, state: MarginsCentre, moment: Moment, bounds: Bounds, limit: int, best: list[tuple[str, int]]
@@ -159,7 +157,7 @@ class MarginsCentreRole(InnerRole[MarginsCentre]):
                 if site not in bounds.items[name].sites:
                     bounds.track(site, name)
                     asked.setdefault(site, []).append(name)
-        return [Post(site, Question(names), "untracked") for site, names in sorted(asked.items())]
+        return [Post(site, Enquiry(names), "untracked") for site, names in sorted(asked.items())]
 
     def close(self, state: MarginsCentre, moment: Moment) -> Iterable[Post]:
         if state.excess:
@@ -170,9 +168,7 @@ class MarginsCentreRole(InnerRole[MarginsCentre]):
         return [*posts, *grant_widths(self.ask, state, moment, _of(state))]
 
     def answers(self, state: MarginsCentre, moment: Moment) -> list[Answer]:
-        rows = member_rows(
-            self.ask, moment, zip(state.names, state.totals, state.lows, state.highs, strict=True)
-        )
+        rows = member_rows(self.ask, moment, zip(state.names, state.totals, state.lows, state.highs, strict=True))
         if state.excess:
             rows.append(partial_row(self.ask, moment, state.excess))
         return rows
@@ -184,9 +180,7 @@ class MarginsCentreRole(InnerRole[MarginsCentre]):
             if (site, name) not in state.copies
         ]
         if state.outsider_high - state.member_low > max(self._tolerance, state.excess):
-            found.append(
-                f"an outsider may reach {state.outsider_high}, a member lies at {state.member_low} or above"
-            )
+            found.append(f"an outsider may reach {state.outsider_high}, a member lies at {state.member_low} or above")
         return found
 
 

@@ -9,7 +9,7 @@ from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.topk import ranking
-from monitoring_lib.protocols.topk.messages import FirstValues, Lower, Question, Raise, Values, Widths
+from monitoring_lib.protocols.topk.messages import Enquiry, FirstValues, Lower, Raise, Values, Widths
 from monitoring_lib.protocols.topk.sums import absorb, even_share, keeps_zeros, only_grows
 from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tally import Tally
@@ -45,9 +45,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
     def start(self, node: str) -> MarginsSite:
         return MarginsSite(node)
 
-    def observe(
-        self, state: MarginsSite, moment: Moment, arriving: Counts, expiring: Counts
-    ) -> Iterable[Post]:
+    def observe(self, state: MarginsSite, moment: Moment, arriving: Counts, expiring: Counts) -> Iterable[Post]:
         if state.period != moment.period:
             state.period, state.begun, state.threshold = moment.period, False, 0
             for tally in (state.sums, state.copies, state.widths):
@@ -87,12 +85,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
     def _tell(self, state: MarginsSite, names: list[str]) -> Values:
         values = [state.sums.get(name) for name in names]
         for name, value in zip(names, values, strict=True):
-            if (
-                value == 0
-                and not self._tracks_all
-                and state.threshold <= state.floor
-                and name not in state.widths
-            ):
+            if value == 0 and not self._tracks_all and state.threshold <= state.floor and name not in state.widths:
                 state.copies.drop(name)  # untracked, it is held as closely
             else:
                 state.copies.set(name, value)
@@ -101,7 +94,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
     def receive(self, state: MarginsSite, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
         for delivery in inbox:
             letter = delivery.letter
-            if isinstance(letter, Question):
+            if isinstance(letter, Enquiry):
                 yield Post(COORDINATOR, self._answer(state, letter.names), "asked")
             elif isinstance(letter, Lower):
                 yield Post(COORDINATOR, self._lower(state, letter.threshold), "threshold lowered")

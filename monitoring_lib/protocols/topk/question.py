@@ -127,9 +127,7 @@ class TopKTruth(Truth):
             allowed = max(row.high - row.estimate, row.estimate - row.low)
             kept = row.low <= exact <= row.high
             error = abs(row.estimate - exact)
-            verdicts.append(
-                Verdict(row.node, row.tick, row.key, "total within bounds", exact, error, allowed, kept)
-            )
+            verdicts.append(Verdict(row.node, row.tick, row.key, "total within bounds", exact, error, allowed, kept))
         return verdicts
 
     def _judge_set(self, moment: Moment, rows: Sequence[Answer], partial: Sequence[Answer]) -> Verdict:

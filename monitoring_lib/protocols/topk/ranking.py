@@ -52,8 +52,10 @@ def beyond(sums: Sums, bound: int) -> list[tuple[str, int]]:
 def top_numbers(sums: Sums, count: int, sign: int) -> list[int]:
     """The `count` largest of ``sign * number``, largest first."""
     column = sign * _column(sums.values())
-    found = column[_at_least_the_nth(column, count)].tolist()
-    return sorted(found, reverse=True)[:count]
+    if count < len(column):
+        column = np.partition(column, len(column) - count)[len(column) - count :]
+    found: list[int] = np.sort(column)[::-1].tolist()
+    return found
 
 
 def _where(sums: Sums, test: Any) -> list[tuple[str, int]]:
@@ -67,8 +69,12 @@ def _where(sums: Sums, test: Any) -> list[tuple[str, int]]:
 
 def _first(sums: Sums, column: NDArray[Any], count: int, sign: int) -> list[tuple[str, int]]:
     names = list(sums)
-    chosen = [(-int(column[at]), names[at]) for at in _at_least_the_nth(column, count)]
-    return [(name, -sign * negated) for negated, name in nsmallest(count, chosen)]
+    if count >= len(names):
+        return [(name, -sign * v) for v, name in sorted(zip((-column).tolist(), names, strict=True))]
+    nth = np.partition(column, len(names) - count)[len(names) - count]
+    ahead = sorted((-int(column[at]), names[at]) for at in np.flatnonzero(column > nth))
+    ties = nsmallest(count - len(ahead), (names[at] for at in np.flatnonzero(column == nth)))
+    return [(name, -sign * negated) for negated, name in [*ahead, *((-int(nth), name) for name in ties)]]
 
 
 def _at_least_the_nth(column: NDArray[Any], count: int) -> NDArray[np.intp]:

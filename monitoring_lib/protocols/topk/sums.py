@@ -20,7 +20,7 @@ def only_grows(ask: Ask) -> bool:
 
 def even_share(ask: Ask, sites: int) -> int:
     """How far each of so many sites' numbers may be off, so that totals stay within half the tolerance."""
-    return tolerance_of(ask) // (2 * sites)
+    return tolerance_of(ask) // (2 * sites) if sites else 0
 
 
 def absorb(ask: Ask, node: str, sums: Tally, arriving: Counts, expiring: Counts) -> list[str]:

@@ -36,6 +36,7 @@ def test_a_clean_row_becomes_time_site_item_and_value(rows):
         ("東京/№ 2 😀", "東京/№ 2 😀"),
         ("x" * 10_000, "x" * 10_000),
         (" padded ", " padded "),
+        ("\U0010ff80\U0010ffff\ufeff", "\U0010ff80\U0010ffff\ufeff"),
         ("NULL", "NULL"),
         ("nan", "nan"),
     ],

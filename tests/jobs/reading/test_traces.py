@@ -7,32 +7,40 @@ import pytest
 
 from .conftest import table_of
 
-PLAIN = {"time": "time", "site": "site", "item": "item", "value": "value"}
-NO_VALUE = {"time": "time", "site": "site", "item": "item", "src": "src", "dst": "dst"}
+TIMED = {"time": "time"}
+VALUED = TIMED | {"value": "value"}
+PLAIN = VALUED | {"site": "site", "item": "item"}
+FLOWS = TIMED | {"site": "site", "item": "item", "src": "src", "dst": "dst"}
+CPU = {"columns": {"time": "date", "site": "vm", "value": "c0"}, "time_format": "%Y%m%d"}
+AIR = {"columns": TIMED | {"site": "site", "value": "PM2.5"}, "scale": 10, "time_zone": "Asia/Shanghai"}
+HEAT = {"columns": VALUED | {"site": "site"}, "scale": 100}
+PRICES = {"columns": PLAIN | {"value": "price"}, "scale": 1000}
 
 
 @pytest.mark.parametrize(
     ("name", "keys", "rows", "total", "sites"),
     [
         ("flights_2001_jan-apr.csv.xz", {"columns": PLAIN}, 1_978_941, 13_770_217, 227),
-        ("retail_2009-12_2010-11.csv.xz", {"columns": PLAIN | {"value": "price"}, "scale": 1000}, 502_938, None, 40),
+        ("retail_2009-12_2010-11.csv.xz", PRICES, 502_938, None, 40),
         ("wiki_edits_2015-09-12.csv.gz", {"columns": PLAIN}, 39_244, None, 51),
-        ("twitter_cache_cluster52_1M.csv.xz", {"columns": {"time": "time", "item": "item", "value": "value"}}, 10**6,
-         204_308_503, 0),
-        ("zeek_dns_wrccdc_2018-03-24.csv.xz", {"columns": NO_VALUE}, 53_615, None, None),
-        ("zeek_ssl_wrccdc_2018-03-24.csv.xz", {"columns": NO_VALUE}, 49_474, None, None),
+        (
+            "twitter_cache_cluster52_1M.csv.xz",
+            {"columns": VALUED | {"item": "item"}},
+            1_000_000,
+            204_308_503,
+            0,
+        ),
+        ("zeek_dns_wrccdc_2018-03-24.csv.xz", {"columns": FLOWS}, 53_615, None, None),
+        ("zeek_ssl_wrccdc_2018-03-24.csv.xz", {"columns": FLOWS}, 49_474, None, None),
         ("cs448b_flows_2006.csv.gz", {"columns": PLAIN}, 20_803, None, 10),
         ("nasa_http_1995-08-01.csv.gz", {"columns": PLAIN | {"site": "host"}}, 33_996, None, None),
-        ("wc98_requests_per_minute.csv.gz", {"columns": {"time": "time", "value": "value"}}, 125_300, 1_352_804_107, 0),
-        ("intel_lab_temperature_days1-4.csv.xz", {"columns": {"time": "time", "site": "site", "value": "value"},
-                                                  "scale": 100}, 599_040, None, 52),
-        ("planetlab_cpu_5days.csv.xz", {"columns": {"time": "date", "site": "vm", "value": "c0"},
-                                        "time_format": "%Y%m%d"}, 5_605, None, None),
-        ("beijing_air_2013-15.csv.xz", {"columns": {"time": "time", "site": "site", "value": "PM2.5"}, "scale": 10,
-                                        "time_zone": "Asia/Shanghai"}, 210_240, None, 12),
+        ("wc98_requests_per_minute.csv.gz", {"columns": VALUED}, 125_300, 1_352_804_107, 0),
+        ("intel_lab_temperature_days1-4.csv.xz", HEAT, 599_040, None, 52),
+        ("planetlab_cpu_5days.csv.xz", CPU, 5_605, None, None),
+        ("beijing_air_2013-15.csv.xz", AIR, 210_240, None, 12),
     ],
-    ids=lambda value: value.partition("_")[0] if isinstance(value, str) else None,
-)  # fmt: skip
+    ids=lambda value: value.partition(".")[0] if isinstance(value, str) else "",
+)
 def test_a_real_trace_reads_without_a_fault(traces, name, keys, rows, total, sites):
     found = table_of(traces / name, **keys)
     assert found.num_rows == rows

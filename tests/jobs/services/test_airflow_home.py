@@ -47,6 +47,13 @@ def test_a_password_is_not_shown_by_accident(home: airflow_server.AirflowHome) -
     assert home.password not in repr(home)
 
 
+def test_a_home_that_was_used_before_keeps_its_secrets(home: airflow_server.AirflowHome, tmp_path: Path) -> None:
+    before = (home.folder / "airflow.cfg").read_text()
+    again = airflow_server.prepare(home.folder, tmp_path / "dags", {}, port=home.port)
+    assert again.password == home.password
+    assert (home.folder / "airflow.cfg").read_text() == before
+
+
 def test_two_homes_do_not_share_secrets(home: airflow_server.AirflowHome, tmp_path: Path) -> None:
     other = airflow_server.prepare(tmp_path / "other", tmp_path / "dags", {})
     assert other.password != home.password

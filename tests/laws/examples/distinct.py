@@ -49,14 +49,13 @@ def singly(batch: Any) -> Any:
 
 
 def near(left: Any, right: Any) -> bool:
-    """DataSketches' estimators differ between a stream and a union of streams: each within the other's bound."""
+    """DataSketches' estimators differ between a stream and a union of streams: each within the other's
+    bound."""
     return left.bound(0.997).holds(round(right.estimate())) and right.bound(0.997).holds(round(left.estimate()))
 
 
 def example(name: str, batch: Any, empty: Any, *others: Any, **more: Any) -> Example:
-    return Example(
-        name=name, empty=empty, feed=whole(batch), feed_singly=singly(batch), others=others, **more
-    )
+    return Example(name=name, empty=empty, feed=whole(batch), feed_singly=singly(batch), others=others, **more)
 
 
 EXAMPLES = [

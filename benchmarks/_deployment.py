@@ -1,0 +1,35 @@
+"""A deployment of its own for a benchmark: a folder that is thrown away, and a Spark Connect server beside it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jobs.context import Context
+from jobs.services import spark_server
+from jobs.services.process import Servers
+from jobs.session import REMOTE
+from monitoring_lib.config import load
+
+
+@contextmanager
+def deployment(source: Mapping[str, Any], monitors: Sequence[Mapping[str, Any]]) -> Iterator[Context]:
+    """The context of a home with this configuration; `data` is an empty folder in it."""
+    with tempfile.TemporaryDirectory() as name, Servers() as servers:
+        home = Path(name)
+        for kind, contents in {"sources": [source], "monitors": monitors}.items():
+            (home / "conf/base" / kind).mkdir(parents=True)
+            for content in contents:
+                file = home / "conf/base" / kind / f"{content['name']}.yml"
+                file.write_text(yaml.safe_dump(dict(content)), encoding="utf-8")
+        (home / "data").mkdir()
+        server = spark_server.start(home / "spark")
+        servers.add(server.server)
+        os.environ[REMOTE] = server.remote
+        yield Context(load(home / "conf"), home)

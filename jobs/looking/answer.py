@@ -1,0 +1,85 @@
+"""A monitor's answer for one sealed epoch, with all that a reader needs to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.context import Context
+from jobs.lake import Lake
+from jobs.lake.seals import Seal
+from jobs.looking.marks import landed_of
+from jobs.looking.sealed import SealedEpoch, find_epoch
+from jobs.looking.staleness import Stale, stale_part
+from jobs.looking.stays import Place, stays
+from jobs.looking.traffic import Traffic, traffic_of, traffic_so_far
+from monitoring_lib.epochs import to_microseconds
+from monitoring_lib.tables import DRAFTS
+
+
+@dataclass(frozen=True)
+class Past:
+    """One epoch of the history."""
+
+    seal: Seal
+    rows: Sequence[dict[str, Any]]
+    traffic: Traffic
+
+
+@dataclass(frozen=True)
+class Look:
+    """`rows` are the answer's, best rank first; `since` says for how long each has been in it."""
+
+    epoch: SealedEpoch
+    rows: Sequence[dict[str, Any]]
+    since: dict[Place, int]
+    traffic: Traffic
+    so_far: Traffic
+    stale: Stale | None
+    """Set only if what is stale reaches this epoch."""
+    config_changed: bool
+    history: Sequence[Past] = ()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a row about the whole stands beside ranked ones: the promise held only as far as it says."""
+        return any(row["rank"] is None and row["key"] == "" for row in self.rows) and any(
+            row["rank"] is not None for row in self.rows
+        )
+
+
+def look(context: Context, monitor: str, time: str | None = None, history: int = 0) -> Look:
+    """Reads what is sealed, and of that only what this epoch needs."""
+    epoch, lake = find_epoch(context, monitor, time), context.lake
+    rows = _answers(lake, epoch, [epoch.seal])[epoch.seal.epoch_start]
+    places = {(row["node"], row["key"]) for row in rows if row["rank"] is not None}
+    stale = stale_part(epoch.source, monitor, epoch.whole, landed_of(lake, epoch.source.name))
+    return Look(
+        epoch, rows, stays(context, epoch, places),
+        traffic_of(lake, epoch, [epoch.seal])[epoch.seal.epoch_start], traffic_so_far(lake, epoch),
+        stale if stale is not None and stale.first <= epoch.seal.epoch_start else None,
+        epoch.seal.config_digest != context.config.digest_of(epoch.monitor),
+        _past(lake, epoch, history),
+    )  # fmt: skip
+
+
+def _past(lake: Lake, epoch: SealedEpoch, count: int) -> list[Past]:
+    """The last epochs up to this one, the newest first."""
+    if not count:
+        return []
+    starts = epoch.marks.starts[-count:]
+    seals = lake.ledger.seals(epoch.source.name, epoch.monitor.name, int(starts[0]), int(starts[-1]) + 1)
+    rows, traffic = _answers(lake, epoch, seals), traffic_of(lake, epoch, seals)
+    return [Past(seal, rows[seal.epoch_start], traffic[seal.epoch_start]) for seal in reversed(seals)]
+
+
+def _answers(lake: Lake, epoch: SealedEpoch, seals: Sequence[Seal]) -> dict[int, list[dict[str, Any]]]:
+    """The answers of these epochs as sealed, also where publishing them was cut off."""
+    found = lake.sealed(DRAFTS, seals, ["drafts"], [("monitor", "=", epoch.monitor.name)])
+    rows: dict[int, list[dict[str, Any]]] = {seal.epoch_start: [] for seal in seals}
+    for row in found.to_pylist():
+        rows[to_microseconds(row["epoch_start"])].append(row)
+    for own in rows.values():
+        own.sort(key=lambda row: (row["tick"], row["node"], row["rank"] or float("inf"), row["key"]))
+    return rows

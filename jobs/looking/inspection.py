@@ -1,0 +1,116 @@
+"""Messages, states, answers and the seal of one epoch in plain JSON types, as sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jobs.chain import Chain
+from jobs.context import Context
+from jobs.lake import column_list
+from jobs.lake.store import Condition
+from jobs.looking.printing import plain
+from jobs.looking.readable import content
+from jobs.looking.sealed import SealedEpoch, find_epoch
+from jobs.looking.storage import check_sites
+from jobs.restoring import restore_inner, restore_sites
+from jobs.wording import printable
+from monitoring_lib.codec import readable
+from monitoring_lib.epochs import format_time
+from monitoring_lib.errors import UsageError
+from monitoring_lib.methods import Method
+from monitoring_lib.network import is_site, node_of_site, site_of_node
+from monitoring_lib.suggest import nearest
+from monitoring_lib.tables import DRAFTS, MESSAGES
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was asked for, as records: one a message, a node's state or an answer's row; of a seal just one."""
+
+    epoch: SealedEpoch
+    what: str
+    method: str
+    records: Sequence[Mapping[str, Any]]
+
+
+def inspect(
+    context: Context, monitor: str, time: str | None, what: str, node: str | None = None,
+    method: str | None = None,
+) -> Inspection:  # fmt: skip
+    """UsageError if the epoch has no such node or did not run the method."""
+    epoch = find_epoch(context, monitor, time)
+    if node is not None:
+        _check_node(epoch, node)
+    chosen = epoch.method(method)
+    looks = {"messages": _messages, "state": _states, "answer": _answers}
+    records = looks[what](context, epoch, chosen, node) if what in looks else [_seal(epoch)]
+    return Inspection(epoch, what, chosen.name, records)
+
+
+def _check_node(epoch: SealedEpoch, node: str) -> None:
+    sites = list(map(node_of_site, epoch.marks.sites))
+    inner = epoch.method().topology(tuple(sites)).inner
+    if node not in {*sites, *inner}:
+        name = site_of_node(node) if is_site(node) else node
+        raise UsageError(
+            f"{epoch.monitor.name} had no node '{printable(name)}' in epoch"
+            f" {format_time(epoch.seal.epoch_start)}{_nearest(name, [*epoch.marks.sites, *inner])}"
+        )
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """The nearest name, or a few of them: there may be thousands."""
+    found = nearest(name, known)
+    return found if found.startswith("; did") else nearest(name, sorted(known)[:5]).replace("known:", "such as")
+
+
+def _messages(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
+    """What was sent, in order of delivery; of one node: what it sent and received."""
+    conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
+    rows = context.lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions).to_pylist()
+    rows.sort(key=lambda row: (row["round"], row["sender"], row["position"], row["receiver"]))
+    names = ("round", "sender", "receiver", "kind", "reason", "entries", "bytes")
+    return [
+        {name: row[name] for name in names} | {"content": content(row["payload"], *method.letters)}
+        for row in rows
+        if node is None or node in (row["sender"], row["receiver"])
+    ]
+
+
+def _states(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
+    """What nodes remember at the end of the epoch: the inner ones, or the one that is asked for."""
+    seals = context.lake.ledger.seals(
+        epoch.source.name, epoch.monitor.name, end=epoch.seal.epoch_start + epoch.source.epoch
+    )
+    chain = Chain(epoch.source, epoch.then, seals)
+    if node is not None and is_site(node):
+        check_sites(context.lake)
+        states = restore_sites(context.lake, chain, method).states
+    else:
+        states = restore_inner(context.lake, chain, method).states
+    return [
+        {"node": name, "kind": type(state).__name__, "content": plain(readable(state))}
+        for name, state in sorted(states.items())
+        if node is None or name == node
+    ]
+
+
+def _answers(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
+    conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
+    rows = context.lake.sealed(DRAFTS, [epoch.seal], ["drafts"], conditions)
+    ticks = column_list(rows, "tick")
+    names = ("node", "key", "rank", "estimate", "low", "high", "confidence")
+    found = [
+        {"tick": format_time(tick)} | {name: plain(row[name]) for name in names}
+        for tick, row in zip(ticks, rows.to_pylist(), strict=True)
+        if node is None or node == row["node"]
+    ]
+    return sorted(found, key=lambda row: (row["tick"], row["node"], row["rank"] or 0, row["key"]))
+
+
+def _seal(epoch: SealedEpoch) -> dict[str, Any]:
+    seal = epoch.seal
+    times = {name: format_time(getattr(seal, name)) for name in ("epoch_start", "sealed_at")}
+    return {**asdict(seal), **times, "digest": seal.digest}

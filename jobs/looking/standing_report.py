@@ -1,0 +1,131 @@
+"""The standing of all sources and monitors as a person reads it, and as a machine does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jobs.looking import printing
+from jobs.looking.standing import MonitorStanding, SourceStanding, Waiting
+from jobs.wording import counted, listed, printable, size
+from monitoring_lib.epochs import format_time
+
+_MOST_FILES = 5
+_LONGEST_TEXT = 300
+
+
+def show(sources: Sequence[SourceStanding], as_json: bool) -> None:
+    if as_json:
+        printing.print_json({"sources": [to_plain(one) for one in sources]})
+        return
+    if not sources:
+        printing.line("the configuration has no source; write one in conf/base/sources")
+    for at, one in enumerate(sources):
+        if at:
+            printing.line("")
+        _show_source(one)
+
+
+def _show_source(one: SourceStanding) -> None:
+    from rich.text import Text
+
+    printing.show(Text.assemble((one.source.name, "bold"), f": {_landed(one)}"))
+    for text in _waiting_lines(one):
+        printing.line(f"  {text}", "yellow")
+    if one.monitors:
+        titles = ("monitor", "last sealed", "epochs", "behind", "revised", "sites", "")
+        table = printing.table(*titles, right=("epochs", "behind", "revised", "sites"))
+        for monitor in one.monitors:
+            table.add_row(*map(Text, _cells(monitor)))
+        printing.show(table)
+    for monitor in one.monitors:
+        for text in _notes(monitor):
+            printing.line(f"{monitor.monitor.name}: {text}", "yellow")
+    if one.next_run is not None:
+        start, end = map(format_time, one.next_run)
+        printing.line(f"`farwatch run --source {one.source.name} --from {start} --to {end}` seals what has landed")
+    for alert in one.alerts:
+        printing.line(f"alert of {printing.plain(alert['raised_at'])}, {_alert(alert)}", "dim")
+
+
+def _landed(one: SourceStanding) -> str:
+    if one.last_landed is None:
+        return "no event has landed yet" + (f" in {counted(one.landings, 'landing')}" if one.landings else "")
+    return f"events up to epoch {format_time(one.last_landed)}, {counted(one.landings, 'landing')}"
+
+
+def _waiting_lines(one: SourceStanding) -> Iterator[str]:
+    if one.no_look:
+        yield f"its files cannot be looked at: {printable(one.no_look, _LONGEST_TEXT)}"
+    if not one.waiting:
+        return
+    yield f"{counted(len(one.waiting), 'file')} of {size(sum(file.size for file in one.waiting))} to land:"
+    refused_first = sorted(one.waiting, key=lambda file: not file.reason)
+    for file in refused_first[:_MOST_FILES]:
+        yield f"  {_file(file)}"
+    if len(one.waiting) > _MOST_FILES:
+        yield f"  and {len(one.waiting) - _MOST_FILES:,} more"
+
+
+def _file(file: Waiting) -> str:
+    why = f"refused: {printable(file.reason, _LONGEST_TEXT)}" if file.reason else "new"
+    return f"{printable(file.path, 120)}  {size(file.size)}  {why}"
+
+
+def _cells(one: MonitorStanding) -> list[str]:
+    if one.last is None:
+        return [one.monitor.name, "none", "0", str(one.behind), "0", "0", "nothing sealed yet"]
+    missing = len(one.last.missing_sites)
+    known = f"{one.sites - missing:,} of {one.sites:,}"
+    state = "stale" if one.stale else "behind" if one.behind else "up to date"
+    return [
+        one.monitor.name, format_time(one.last.epoch_start), f"{one.epochs:,}", f"{one.behind:,}",
+        f"{one.revised:,}", known, state,
+    ]  # fmt: skip
+
+
+def _notes(one: MonitorStanding) -> Iterator[str]:
+    if one.stale is not None:
+        yield one.stale.text
+    if one.missing:
+        yield f"missing in the last epoch: {listed([row['site'] for row in one.missing])}"
+        shown = [row for row in one.missing if row["expectation"]][:_MOST_FILES]
+        for row in shown:
+            why = "; ".join(filter(None, [row["observed"], row["detail"]]))
+            yield f"  '{printable(row['site'])}': {row['expectation']} does not hold ({printable(why, _LONGEST_TEXT)})"
+
+
+def _alert(alert: dict[str, Any]) -> str:
+    whose = alert["monitor"] or alert["source"]
+    told = f"{alert['subject']}. {alert['detail']}"
+    epoch = printing.plain(alert["epoch_start"])
+    return f"{alert['severity']}: {whose}, epoch {epoch}: {printable(told, _LONGEST_TEXT)}"
+
+
+def to_plain(one: SourceStanding) -> dict[str, Any]:
+    return {
+        "source": one.source.name, "landings": one.landings,
+        "last_landed_epoch": None if one.last_landed is None else format_time(one.last_landed),
+        "waiting": [{"path": file.path, "bytes": file.size, "reason": file.reason} for file in one.waiting],
+        "waiting_unknown": one.no_look,
+        "monitors": [_plain_monitor(monitor) for monitor in one.monitors],
+        "alerts": [
+            {name: alert[name] for name in ("raised_at", "severity", "monitor", "epoch_start", "subject", "detail")}
+            for alert in one.alerts
+        ],
+    }  # fmt: skip
+
+
+def _plain_monitor(one: MonitorStanding) -> dict[str, Any]:
+    return {
+        "monitor": one.monitor.name,
+        "last_sealed_epoch": None if one.last is None else format_time(one.last.epoch_start),
+        "sealed_at": None if one.last is None else format_time(one.last.sealed_at),
+        "epochs": one.epochs, "epochs_behind": one.behind, "revised_epochs": one.revised, "sites": one.sites,
+        "stale": None if one.stale is None else {
+            "from": format_time(one.stale.first), "why": one.stale.why, "command": one.stale.command
+        },
+        "missing_sites": [
+            {name: row[name] for name in ("site", "expectation", "observed", "detail")} for row in one.missing
+        ],
+    }  # fmt: skip

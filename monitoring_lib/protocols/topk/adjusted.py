@@ -1,0 +1,76 @@
+"""Adjusted sums at a site: sum plus factor, in units, and their order statistics.
+
+For the smallest, sums are taken negative, so that a better object always has the larger adjusted sum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from monitoring_lib.protocols.topk import ranking
+from monitoring_lib.protocols.topk.reallocation import UNIT
+from monitoring_lib.tally import Tally
+
+
+class Adjusted:
+    """A look at a site's sums and factors. Objects without a factor are most; those are searched by columns."""
+
+    def __init__(self, sums: Tally, factors: Tally, members: Sequence[str], negated: bool) -> None:
+        self._sums = sums
+        self._factors = factors
+        self._members = members
+        self._inside = set(members)
+        self._negated = negated
+        self._unit = -UNIT if negated else UNIT
+
+    def of(self, name: str) -> int:
+        adjusted: int = self._sums.get(name) * self._unit + self._factors.get(name)
+        return adjusted
+
+    def lowest_member(self) -> int | None:
+        return min((self.of(name) for name in self._members), default=None)
+
+    def outsiders_above(self, level: int) -> list[str]:
+        """By name; the nameless object is not among them."""
+        if self._negated:
+            plain = [name for name, value in self._sums.items() if -value * UNIT > level]
+        else:
+            plain = [name for name, _ in ranking.above(self._sums, level // UNIT)]
+        found = [name for name in plain if name not in self._factors and name not in self._inside]
+        for name, factor in self._factors.items():
+            if name not in self._inside and self._sums.get(name) * self._unit + factor > level:
+                found.append(name)
+        return sorted(found)
+
+    def best_outsiders(self, count: int) -> list[str]:
+        """The `count` outsiders of the largest adjusted sums, by name; if there is a nameless one, only above it."""
+        apart = {*self._factors, *self._inside}
+        found = (ranking.smallest if self._negated else ranking.largest)(self._sums, count + len(apart))
+        scored = [(-value * self._unit, name) for name, value in found if name not in apart]
+        scored += [(-self.of(name), name) for name in self._factors if name not in self._inside]
+        return sorted(name for score, name in sorted(scored)[:count] if score < 0 or self._negated)
+
+    def border(self, asked: set[str], nothing: int = 0) -> int:
+        """The largest adjusted sum of all outsiders not asked for, the nameless included.
+
+        Where all names are known there is no nameless object, and the border is at most the lowest member's:
+        the form printed in the text; `nothing`, where there is neither.
+        """
+        apart = asked | self._inside
+        factored = [self.of(name) for name in self._factors if name not in apart]
+        if not self._negated:
+            return max(0, self._largest_plain(apart | set(self._factors)) * UNIT, *factored)
+        plain = [-value * UNIT for name, value in self._sums.items() if name not in apart and name not in self._factors]
+        highest = max((*plain, *factored), default=None)
+        lowest = self.lowest_member()
+        return min((level for level in (highest, lowest) if level is not None), default=nothing)
+
+    def _largest_plain(self, apart: set[str]) -> int:
+        """The largest sum but for those of some names: the largest sums, the named ones' struck out once each."""
+        own = Counter(self._sums.get(name) for name in apart if name in self._sums)
+        for value in ranking.top_numbers(self._sums, sum(own.values()) + 1, 1):
+            if own[value] == 0:
+                return value
+            own[value] -= 1
+        return 0

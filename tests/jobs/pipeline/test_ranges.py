@@ -1,0 +1,66 @@
+"""However a range is run, it gives the same content: at once, epoch by epoch, step by step, here or in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from monitoring_lib.tables import ANSWERS, MESSAGES
+from tests.jobs.pipeline.deployment import BUSIEST, RECENT, Deployment, shopping
+
+pytestmark = pytest.mark.spark
+EPOCHS = 12
+Deploy = Callable[..., Deployment]
+MONITORS = (BUSIEST | {"shadow": ["margins"]}, RECENT | {"method": "margins"})
+
+
+@pytest.fixture
+def at_once(deploy: Deploy) -> Deployment:
+    whole = deploy("at once", monitors=MONITORS)
+    for hour, rows in shopping(1, EPOCHS).items():
+        whole.add_file(f"{hour:02}.csv", rows)
+    whole.run(0, EPOCHS)
+    return whole
+
+
+def test_a_range_of_twelve_epochs_equals_twelve_runs_of_one(deploy: Deploy, at_once: Deployment) -> None:
+    single = deploy("single", monitors=MONITORS)
+    for hour, rows in shopping(1, EPOCHS).items():
+        single.add_file(f"{hour:02}.csv", rows)
+        single.run(hour, hour + 1)
+    assert len(single.digests()) == 2 * EPOCHS
+    assert single.digests() == at_once.digests()
+    assert single.published() == at_once.published()
+
+
+def test_sites_in_sparks_tasks_equal_sites_in_this_process(deploy: Deploy, at_once: Deployment) -> None:
+    epochs = 4
+    in_spark = deploy("spark", monitors=MONITORS, settings={"sites_run": "spark"})
+    for hour, rows in shopping(1, EPOCHS).items():
+        in_spark.add_file(f"{hour:02}.csv", rows)
+    in_spark.run(0, epochs)
+    digests = in_spark.digests()
+    assert len(digests) == 2 * epochs
+    assert digests == {key: at_once.digests()[key] for key in digests}
+
+
+def test_steps_in_processes_of_their_own_equal_a_run(deploy: Deploy, at_once: Deployment) -> None:
+    apart = deploy("apart", monitors=MONITORS)
+    for hour, rows in shopping(1, EPOCHS).items():
+        apart.add_file(f"{hour:02}.csv", rows)
+    given = ""
+    for step in ("land", "gate", "summarise", "observe", "resolve", "validate", "seal", "alert"):
+        done = apart.command(
+            step, "--source", "shop", "--from", "2020-01-01T00:00", "--to", "2020-01-01T03:00", FARWATCH_GIVEN=given
+        )
+        assert done.returncode == 0, done.stderr
+        given = done.stdout.splitlines()[-1]
+    assert apart.digests() == {key: at_once.digests()[key] for key in apart.digests()}
+    assert len(apart.digests()) == 6
+
+
+def test_running_a_sealed_range_again_changes_nothing(at_once: Deployment) -> None:
+    before = at_once.digests(), at_once.content(ANSWERS), at_once.content(MESSAGES)
+    at_once.run(0, EPOCHS)
+    assert (at_once.digests(), at_once.content(ANSWERS), at_once.content(MESSAGES)) == before
