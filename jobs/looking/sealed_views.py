@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -128,13 +129,23 @@ class SealedViews:
             raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
 
     def _closed(self, table: Table, views: Sequence[str]) -> DuckDBPyRelation:
-        batches = self._refuse(f"the table {views[0]} is not open: write its name out in the query")
+        batches = _Closed(self, f"the table {views[0]} is not open: write its name out in the query")
         return self.connection.from_arrow(pa.RecordBatchReader.from_batches(table.schema, batches))
 
-    def _refuse(self, why: str) -> Iterator[pa.RecordBatch]:
-        self.refusal = why
-        raise UsageError(why)
-        yield
+
+@dataclass(frozen=True)
+class _Closed:
+    """The batches of a table that must not be read."""
+
+    views: SealedViews
+    why: str
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        self.views.refusal = self.why
+        raise UsageError(self.why)
 
 
 def _joined(rows: DuckDBPyRelation, keys: DuckDBPyRelation, condition: str) -> DuckDBPyRelation:

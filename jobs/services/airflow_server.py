@@ -119,12 +119,19 @@ def wait_ready(home: AirflowHome, parts: list[Server], longest: float = LONGEST_
 
 
 def prepare(
-    folder: Path, dags: Path, environment: Mapping[str, str], *, port: int | None = None, parallelism: int = 4
+    folder: Path,
+    dags: Path,
+    environment: Mapping[str, str],
+    *,
+    port: int | None = None,
+    parallelism: int = 4,
+    idle_sleep: float = 0.1,
 ) -> AirflowHome:
     """Writes settings and password of an AIRFLOW_HOME; only its owner can read them.
 
     A home that was prepared before keeps its secrets and its password. `environment` is what the tasks are to
-    see beside our own environment: home, configuration, Spark.
+    see beside our own environment: home, configuration, Spark. `idle_sleep` is the scheduler's pause when it has
+    nothing to do; Airflow's own default, a second, would be most of the time between two short tasks.
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -137,7 +144,9 @@ def prepare(
     before = configparser.RawConfigParser()
     before.read(folder / "airflow.cfg")
     settings = configparser.RawConfigParser()
-    settings.read_dict(settings_of(folder, dags.absolute(), port, passwords, parallelism))
+    settings.read_dict(settings_of(folder, dags.absolute(), port, passwords))
+    settings["core"]["parallelism"] = str(parallelism)
+    settings["scheduler"]["scheduler_idle_sleep_time"] = str(idle_sleep)
     for section, option in SECRETS:
         settings[section][option] = before.get(section, option, fallback=settings[section][option])
     text = io.StringIO()
@@ -155,16 +164,13 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def settings_of(
-    folder: Path, dags: Path, port: int, passwords: Path, parallelism: int
-) -> dict[str, dict[str, str | int]]:
+def settings_of(folder: Path, dags: Path, port: int, passwords: Path) -> dict[str, dict[str, str | int]]:
     url = f"http://{LOOPBACK}:{port}"
     return {
         "core": {
             "dags_folder": str(dags),
             "plugins_folder": str(folder / "plugins"),
             "executor": "LocalExecutor",
-            "parallelism": parallelism,
             "load_examples": "False",
             "dags_are_paused_at_creation": "True",
             "hostname_callable": "socket.gethostname",  # the default asks a name server
@@ -183,10 +189,7 @@ def settings_of(
             "expose_config": "False",
         },
         "api_auth": {"jwt_secret": secrets.token_urlsafe(48)},
-        "scheduler": {
-            "scheduler_idle_sleep_time": "0.1",  # most of the time between two short tasks is this pause
-            "catchup_by_default": "False",
-        },
+        "scheduler": {"catchup_by_default": "False"},
         "dag_processor": {"parsing_processes": 1, "min_file_process_interval": 60},
         "logging": {"base_log_folder": str(folder / "logs"), "logging_level": "INFO"},
     }

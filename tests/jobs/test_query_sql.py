@@ -72,8 +72,12 @@ def test_rows_of_a_monitor_that_failed_are_not_seen_though_their_write_is_named(
 def test_shared_rows_are_seen_once_and_current_if_any_last_seal_names_them(kept: SealedHome) -> None:
     found = rows(kept, "SELECT hour(epoch_start), site, events, current FROM synopses ORDER BY ALL")
     assert found == [
-        (0, "north", 8, True), (0, "south", 4, True), (1, "north", 8, False), (1, "north", 8, True), (1, "south", 30, True)
-    ]  # fmt: skip
+        (0, "north", 8, True),
+        (0, "south", 4, True),
+        (1, "north", 8, False),
+        (1, "north", 8, True),
+        (1, "south", 30, True),
+    ]
 
 
 def test_events_and_landings_are_those_of_sealed_landings(kept: SealedHome) -> None:

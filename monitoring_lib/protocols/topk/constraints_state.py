@@ -39,6 +39,7 @@ class ConstraintsCentre(Image, tag=13, version=1):
     fresh: list[tuple[str, str]] = field(default_factory=list)
     names: Tally = field(default_factory=Tally)
     unheard: dict[str, list[str]] = field(default_factory=dict)
+    above_zero: dict[str, int] | None = field(default=None, init=False, compare=False, repr=False)
     epoch: int | None = field(default=None, init=False, compare=False, repr=False)
     turns: Turns | None = field(default=None, init=False, compare=False, repr=False)
 
@@ -52,6 +53,11 @@ class ConstraintsCentre(Image, tag=13, version=1):
             tally.set(key, factor)
         else:
             tally.drop(key)
+        if node == COORDINATOR and self.above_zero is not None:
+            if factor > 0:
+                self.above_zero[name] = factor
+            else:
+                self.above_zero.pop(name, None)
 
     def next_number(self, site: str) -> int:
         self.last_number += 1
@@ -74,16 +80,21 @@ class ConstraintsCentre(Image, tag=13, version=1):
     def forget_all(self) -> None:
         """After a reset."""
         self.started, self.unproved, self.members = False, False, []
-        self.numbers, self.slacks, self.unheard, self.fresh = {}, {}, {}, []
+        self.numbers, self.slacks, self.unheard, self.fresh, self.above_zero = {}, {}, {}, [], None
         for tally in (self.held, self.factors, self.told, self.names):
             tally.clear()
 
     def highest_held_outside(self, apart: set[str], nameless: bool) -> int | None:
         """The largest of the coordinator's factors of all objects but these; None if there are no others."""
-        held = [factor for name, factor in self.held.items() if name not in apart]
-        if nameless or any(name not in apart and name not in self.held for name in self.names):
-            held.append(0)
-        return max(held, default=None)
+        if nameless:  # whose factor is 0, so that only those above count
+            return max((0, *(factor for name, factor in self.held_above_zero().items() if name not in apart)))
+        return max((self.held.get(name) for name in self.names if name not in apart), default=None)
+
+    def held_above_zero(self) -> dict[str, int]:
+        """Few: the coordinator's own factors that are above 0."""
+        if self.above_zero is None:
+            self.above_zero = {name: factor for name, factor in self.held.items() if factor > 0}
+        return self.above_zero
 
     def shortfall(self, nameless: bool) -> int:
         """The least tolerance under which Invariant 2 holds: no outsider's factor exceeds a member's by more."""

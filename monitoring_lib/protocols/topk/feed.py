@@ -17,9 +17,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from monitoring_lib.engine import InnerNodes, LocalSites, resolve
+from monitoring_lib.engine import InnerNodes, LocalSites
 from monitoring_lib.methods import Ask, Moment
-from monitoring_lib.network import COORDINATOR, Message, Star, stamp
+from monitoring_lib.network import COORDINATOR, Message, Star, settle, stamp
 from monitoring_lib.protocols.topk import messages as letters
 from monitoring_lib.protocols.topk.constraints import Constraints
 from monitoring_lib.protocols.topk.constraints_site import ConstraintsSiteRole
@@ -136,11 +136,18 @@ class RowRole(ConstraintsSiteRole):
 class EventFeed:
     """Sites and a coordinator that take in one event after the other; growing counts, the largest.
 
-    `items` are all that can occur; in the order of their first event they cost least. After every `push` the
-    members are valid: ``V[t] + tolerance >= V[s]``.
+    `items` are all that can occur; in the order of their first event they cost least. The events of `history`
+    are there when the coordinator first asks; without one, every early event changes the set. After every
+    `push` the members are valid: ``V[t] + tolerance >= V[s]``.
     """
 
-    def __init__(self, ask: Ask, sites: Sequence[str], items: Sequence[str]) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        sites: Sequence[str],
+        items: Sequence[str],
+        history: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]] | None = None,
+    ) -> None:
         if ask.params.order != "largest" or ask.params.signed or ask.window.length or ask.window.reset:
             raise ValueError("ask: only growing counts of the largest can be fed event by event")
         self.method = Constraints(ask)
@@ -156,7 +163,16 @@ class EventFeed:
         self._limits = np.zeros(len(sites), np.int64)
         self._epoch = 0
         self.resolutions = self.messages = self.entries = 0
+        if history is not None:
+            self._take(*history)
         self._resolve([])
+
+    def _take(self, sites: NDArray[np.integer[Any]], items: NDArray[np.integer[Any]]) -> None:
+        """What happened before the coordinator asked for the first time."""
+        columns = items + self._first_item
+        counts = np.bincount(sites * self._standing.shape[1] + columns, minlength=self._standing.size)
+        self._standing += UNIT * counts.reshape(self._standing.shape)
+        self._columns.used = max(self._columns.used, 1 + int(columns.max(initial=0)))
 
     @property
     def members(self) -> list[str]:
@@ -182,9 +198,10 @@ class EventFeed:
         moment = Moment(self._epoch, self._epoch, self._epoch + 1, 0, self._topology, self.sites)
         side = LocalSites(self.method, self._rows)  # type: ignore[arg-type]  # rows stand in for states
         side.moment = moment
-        settled = resolve(moment, self.method, side, self._inner, sent)
-        self.messages += len(settled.messages)
-        self.entries += sum(message.entries for message in settled.messages)
+        self._inner.begin(moment)
+        said = settle(side, self._inner, sent, self.method.most_rounds(len(self.sites)))
+        self.messages += len(said)
+        self.entries += sum(message.entries for message in said)
         self._limits[:] = self._standing[:, self._member_columns()].min(axis=1) + BIAS
 
     def _member_columns(self) -> NDArray[np.int64]:

@@ -75,7 +75,7 @@ class Resolution(Exchange):
         borders = sum(scope.borders.values())
         parts = {site: border * lowest // borders for site, border in scope.borders.items()} if borders else {}
         levels = {site: part for site, part in parts.items() if part < scope.borders[site]}
-        scope.loose.update(name for name, factor in self.state.held.items() if factor > 0 and name not in scope.names)
+        scope.loose.update(name for name in self.state.held_above_zero() if name not in scope.names)
         if levels:
             yield from self.find_above(scope, levels)
         self.fill_pads(scope)

@@ -63,7 +63,9 @@ class Deployment:
     def add_file(self, name: str, rows: Iterable[Row]) -> Path:
         path = self.home / "data" / name
         lines = ["time,site,item,value"]
-        lines += [f"{parse_time('2020-01-01') // 10**6 + second},{site},{item},{value}" for second, site, item, value in rows]
+        lines += [
+            f"{parse_time('2020-01-01') // 10**6 + second},{site},{item},{value}" for second, site, item, value in rows
+        ]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 

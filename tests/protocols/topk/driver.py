@@ -27,7 +27,7 @@ def ask_for(
     return Ask(TopKParams(**params), method.Options(**(options or {})), window or Window(), scale)
 
 
-class Broken(AssertionError):
+class BrokenPromiseError(AssertionError):
     """A verdict was not kept."""
 
 
@@ -76,10 +76,10 @@ class Run:
         for node, state in self.network.inner.states.items():
             faults = self.method.role(node).faults(state)
             if faults:
-                raise Broken(f"epoch {self._epoch}: {faults}")
+                raise BrokenPromiseError(f"epoch {self._epoch}: {faults}")
         for verdict in self.verdicts[-1]:
             if not verdict.kept:
-                raise Broken(f"epoch {self._epoch}: {verdict}")
+                raise BrokenPromiseError(f"epoch {self._epoch}: {verdict}")
         if self.restored:
             self._restore(moment)
         return settled.answers
