@@ -66,7 +66,8 @@ class Trace:
     def _times(self, column: pd.Series[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         if pd.api.types.is_numeric_dtype(column):
             return (column.to_numpy(np.float64) * _SECOND).astype(np.int64)
-        return pd.to_datetime(column, utc=True, format="ISO8601").astype("datetime64[us, UTC]").astype(np.int64).to_numpy()
+        times = pd.to_datetime(column, utc=True, format="ISO8601").astype("datetime64[us, UTC]")
+        return times.astype(np.int64).to_numpy()
 
 
 TRACES = (

@@ -111,7 +111,7 @@ def run_range(
 
 @app.command("query", rich_help_panel="Looking")
 def query(
-    monitor: Annotated[str | None, typer.Argument(metavar="[MONITOR]", help="Name of a monitor.")] = None,
+    monitor: Annotated[str | None, typer.Argument(metavar="MONITOR", help="Name of a monitor.")] = None,
     epoch: Epoch = None,
     history: Annotated[int, typer.Option(metavar="N", help="Also the last N epochs.")] = 0,
     sql: Annotated[

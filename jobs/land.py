@@ -148,7 +148,7 @@ def _land_files(context: Context, source: Source, new: list[NewFile], write: str
         .repartition(len(new))
         .mapInArrow(LandFiles(source, write, latest), PARSED_DDL)
     )
-    seen = Observation("landing")
+    seen = Observation(write)
     counted = parsed.observe(
         seen, F.count(F.lit(1)).alias("read"), F.count(F.when(F.col("line") == FILE_FAULT, 1)).alias("faulty")
     )

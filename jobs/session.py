@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import os
 import socket
+import time
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _CONNECT_PORT = 15002
 _PATIENCE = 5.0
+_HOUR = 3_600
 REMOTE = "FARWATCH_SPARK_REMOTE"
 """Environment variable with the address of a Connect server; it goes before the configuration."""
 
@@ -26,15 +29,13 @@ def open_session(settings: Spark, home: Path) -> SparkSession:
     """The session that the configuration, or the environment, asks for."""
     remote = os.environ.get(REMOTE) or (settings.remote if settings.mode == "connect" else None)
     if remote:
-        return _attached(remote)
+        return _attached(_shared(remote, home), settings)
     if settings.mode == "connect":
-        raise ConfigError(
-            f"spark.mode is connect, but neither spark.remote nor {REMOTE} says where the server is"
-        )
+        raise ConfigError(f"spark.mode is connect, but neither spark.remote nor {REMOTE} says where the server is")
     return _local(settings, home)
 
 
-def _attached(remote: str) -> SparkSession:
+def _attached(remote: str, settings: Spark) -> SparkSession:
     # A client waits for a dead server without an error, so the port is tried first.
     address = urlsplit(remote)
     host, port = address.hostname or "", address.port or _CONNECT_PORT
@@ -49,21 +50,31 @@ def _attached(remote: str) -> SparkSession:
 
     try:
         session = SparkSession.builder.remote(remote).getOrCreate()
+        for name, value in settings.options.items():
+            if name.startswith("spark.sql."):  # the others are the server's own
+                session.conf.set(name, value)
     except PySparkException as error:
         raise SparkUnavailable(f"the Spark Connect server at {remote} refused a session: {error}") from error
     atexit.unregister(_leave)
-    atexit.register(_leave, session, host, port)
+    atexit.register(_leave, session)
     return session
 
 
-def _leave(session: Any, host: str, port: int) -> None:
-    """Frees what the server holds for us. Left to itself, a client tries for minutes to reach one that is gone."""
-    try:
-        socket.create_connection((host, port), _PATIENCE).close()
-    except OSError:
-        session.client.close()
-    else:
-        session.stop()
+def _shared(remote: str, home: Path) -> str:
+    """The address with the name of a session that all steps of a deployment share for an hour.
+
+    A session of its own would start Python workers of its own, which takes longer than most steps. The server
+    drops one that nobody has used for an hour, so a name is not used for longer than that.
+    """
+    if "session_id=" in remote:
+        return remote
+    name = uuid.uuid5(uuid.NAMESPACE_URL, f"{home.absolute().as_uri()} {int(time.time()) // _HOUR}")
+    return f"{remote.rstrip('/')}{';' if '/;' in remote else '/;'}session_id={name}"
+
+
+def _leave(session: Any) -> None:
+    """Hangs up. Left to itself, a client that exits tries for minutes to reach a server that is gone."""
+    session.client.close()
 
 
 def _local(settings: Spark, home: Path) -> SparkSession:

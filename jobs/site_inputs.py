@@ -88,9 +88,10 @@ class SiteInputs:
 
     def _earlier(self, chain: Chain, first: int, last: int) -> set[int]:
         """The epochs before `first` that are needed: those that leave, and all that count if a method begins."""
-        counting = set(self.window.members(first)) if chain.anew else set()
-        seen = min(chain.last_seen.values(), default=-1)
-        return {epoch for epoch in counting.union(self.window.leaving(seen, last)) if epoch < first}
+        needed = set(self.window.members(first)) if chain.anew else set()
+        for seen in set(chain.last_seen.values()):  # sites that were away have other epochs to let go
+            needed |= set(self.window.leaving(seen, last))
+        return {epoch for epoch in needed if epoch < first}
 
     def arriving(self, epoch: int, anew: bool) -> dict[str, Any]:
         """By node; where a method begins anew, everything that counts arrives at once."""

@@ -168,7 +168,7 @@ class Store:
         text = f"select {what} from rows" + (f" where {where}" if where else "") + end
         try:
             return pa.table(QueryBuilder().register("rows", found).execute(text))
-        except (DeltaError, OSError) as error:
+        except (DeltaError, OSError, pa.ArrowException) as error:
             raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
 
 
@@ -179,6 +179,6 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
 def scan(found: DeltaTable, table: Table, conditions: Iterable[Condition], columns: Sequence[str]) -> pa.Table:
     try:
         rows = pa.table(found.scan(columns=list(columns), predicate=predicate(conditions)))
-    except (DeltaError, OSError) as error:
+    except (DeltaError, OSError, pa.ArrowException) as error:
         raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
     return rows.cast(pa.schema([table.schema.field(name) for name in columns]))

@@ -56,7 +56,7 @@ def look(context: Context, monitor: str, time: str | None = None, history: int =
     places = {(row["node"], row["key"]) for row in rows if row["rank"] is not None}
     stale = stale_part(epoch.source, monitor, epoch.whole, landed_of(lake, epoch.source.name))
     return Look(
-        epoch, rows, stays(context, epoch, places),
+        epoch, rows, stays(lake, epoch, places),
         traffic_of(lake, epoch, [epoch.seal])[epoch.seal.epoch_start], traffic_so_far(lake, epoch),
         stale if stale is not None and stale.first <= epoch.seal.epoch_start else None,
         epoch.seal.config_digest != context.config.digest_of(epoch.monitor),

@@ -72,11 +72,12 @@ def marks_of(lake: Lake, source: str, monitor: str) -> Marks:
 
 @dataclass(frozen=True)
 class Landed:
-    """What each landing brought to each epoch of a source."""
+    """What each landing brought to each epoch of a source; `writes` are those of all landings, also of empty ones."""
 
     starts: NDArray[np.int64]
     landings: NDArray[np.int64]
     events: NDArray[np.int64]
+    writes: pa.Array
 
     @property
     def last(self) -> int | None:
@@ -86,11 +87,11 @@ class Landed:
 
 def landed_of(lake: Lake, source: str) -> Landed:
     conditions: list[Condition] = [("source", "=", source), ("monitor", "=", LANDING)]
-    rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "revision", "counts"])
+    rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "revision", "counts", "write"])
     events = _numbers(pc.fill_null(pc.map_lookup(rows["counts"], "landed", "first"), 0))
     brought = events > 0  # not so the entries of the journal, and files without rows
     starts = _numbers(rows["epoch_start"].cast(pa.int64()))
-    return Landed(starts[brought], _numbers(rows["revision"])[brought], events[brought])
+    return Landed(starts[brought], _numbers(rows["revision"])[brought], events[brought], rows["write"].unique())
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow.compute as pc
+
 from jobs import files
 from jobs.context import Context
 from jobs.lake import column_list
@@ -69,15 +71,14 @@ class SourceStanding:
 def standing(context: Context, source: Source) -> SourceStanding:
     lake = context.lake
     landed = landed_of(lake, source.name)
-    journal = lake.ledger.journal(source.name, source.clock)
     try:
-        waiting, no_look = _waiting(context, source, [seal.write for seal in journal]), ""
+        waiting, no_look = _waiting(context, source, landed), ""
     except FarwatchError as error:
         waiting, no_look = [], str(error)
     monitors = [_monitor(context, source, one, landed) for one in context.config.monitors_of(source.name)]
     alerts = lake.centre.read(ALERTS, [("source", "=", source.name)]).sort_by([("raised_at", "descending")])
     return SourceStanding(
-        source, len(journal), landed.last, waiting, no_look, monitors, alerts.slice(0, _MOST_ALERTS).to_pylist()
+        source, len(landed.writes), landed.last, waiting, no_look, monitors, alerts.slice(0, _MOST_ALERTS).to_pylist()
     )  # fmt: skip
 
 
@@ -105,12 +106,13 @@ def _set_aside(context: Context, seal: Seal) -> list[dict[str, Any]]:
     return [{**nothing, **why.get(site, {}), "site": site} for site in seal.missing_sites]
 
 
-def _waiting(context: Context, source: Source, writes: list[str]) -> list[Waiting]:
+def _waiting(context: Context, source: Source, landed: Landed) -> list[Waiting]:
     """Files that no sealed landing knows by path, size and time of change."""
     lake = context.lake
-    if writes:
+    if len(landed.writes):
         check_sites(lake)
-    known = lake.of_writes(LANDINGS, writes, columns=["path", "bytes", "modified"])
+    known = lake.sites.read(LANDINGS, [("source", "=", source.name)], ["path", "bytes", "modified", "write"])
+    known = known.filter(pc.is_in(known["write"], value_set=landed.writes))
     seen = set(zip(*(column_list(known, name) for name in ("path", "bytes", "modified")), strict=True))
     found = [
         file for file in files.find(source.path, context.home)

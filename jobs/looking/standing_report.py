@@ -7,7 +7,7 @@ from typing import Any
 
 from jobs.looking import printing
 from jobs.looking.standing import MonitorStanding, SourceStanding, Waiting
-from jobs.wording import counted, listed, printable, size
+from jobs.wording import MOST_NAMES, counted, printable, size
 from monitoring_lib.epochs import format_time
 
 _MOST_FILES = 5
@@ -88,11 +88,16 @@ def _notes(one: MonitorStanding) -> Iterator[str]:
     if one.stale is not None:
         yield one.stale.text
     if one.missing:
-        yield f"missing in the last epoch: {listed([row['site'] for row in one.missing])}"
-        shown = [row for row in one.missing if row["expectation"]][:_MOST_FILES]
-        for row in shown:
-            why = "; ".join(filter(None, [row["observed"], row["detail"]]))
-            yield f"  '{printable(row['site'])}': {row['expectation']} does not hold ({printable(why, _LONGEST_TEXT)})"
+        shown = ", ".join(map(_set_aside, one.missing[:MOST_NAMES]))
+        more = f" and {len(one.missing) - MOST_NAMES:,} more" if len(one.missing) > MOST_NAMES else ""
+        yield f"missing in the last epoch: {shown}{more}"
+
+
+def _set_aside(row: dict[str, Any]) -> str:
+    """A site and what it failed."""
+    why = "; ".join(filter(None, [row["observed"], row["detail"]]))
+    failed = f" ({row['expectation']} does not hold: {printable(why, _LONGEST_TEXT)})" if row["expectation"] else ""
+    return f"'{printable(row['site'])}'{failed}"
 
 
 def _alert(alert: dict[str, Any]) -> str:

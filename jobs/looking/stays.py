@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from jobs.context import Context
-from jobs.lake import column_list
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from jobs.lake import Lake
+from jobs.lake.store import Condition
 from jobs.looking.sealed import SealedEpoch
 from monitoring_lib.tables import DRAFTS
 
 Place = tuple[str, str]
 """Who says so, and the key."""
 
-_FIRST_LOOK = 32
+_FIRST_LOOK = 64
 
 
-def stays(context: Context, epoch: SealedEpoch, places: Iterable[Place]) -> dict[Place, int]:
-    """The first epoch of each place's present stay. Looks back further and further until all stays are known."""
-    present, name = set(places), epoch.monitor.name
-    since = dict.fromkeys(present, epoch.seal.epoch_start)
-    starts = epoch.marks.starts.tolist()
-    last, look = len(starts) - 1, _FIRST_LOOK
-    while present and last > 0:
-        first = max(0, last - look)
-        there = _answers(context, epoch.source.name, name, starts[first], starts[last - 1])
-        for start in reversed(starts[first:last]):
-            present &= there.get(start, set())
-            since.update(dict.fromkeys(present, start))
-        last, look = first, 2 * look
-    return since
+def stays(lake: Lake, epoch: SealedEpoch, places: Iterable[Place]) -> dict[Place, int]:
+    """The first epoch of each place's present stay; looks back further and further until all of them are known."""
+    known, starts = sorted(places), epoch.marks.starts
+    first = np.full(len(known), len(starts) - 1)
+    end, look = len(starts) - 1, _FIRST_LOOK
+    while end > 0 and (first == end).any():
+        begin = max(0, end - look)
+        was_there = _was_there(lake, epoch, known, begin, end)
+        for at in np.flatnonzero(first == end):
+            gaps = np.flatnonzero(~was_there[:, at])
+            first[at] = begin + gaps[-1] + 1 if len(gaps) else begin
+        end, look = begin, 4 * look
+    return {place: int(starts[at]) for place, at in zip(known, first, strict=True)}
 
 
-def _answers(context: Context, source: str, monitor: str, first: int, last: int) -> dict[int, set[Place]]:
-    """Who was in the answer of each of these epochs."""
-    lake = context.lake
-    seals = lake.ledger.seals(source, monitor, first, last + 1)
-    rows = lake.sealed(DRAFTS, seals, ["drafts"], [("monitor", "=", monitor)], ["epoch_start", "node", "key"])
-    there: dict[int, set[Place]] = {}
-    for start, node, key in zip(
-        column_list(rows, "epoch_start"), rows["node"].to_pylist(), rows["key"].to_pylist(), strict=True
-    ):
-        there.setdefault(start, set()).add((node, key))
-    return there
+def _was_there(lake: Lake, epoch: SealedEpoch, places: Sequence[Place], begin: int, end: int) -> NDArray[np.bool_]:
+    """For the epochs of the chain from `begin` to `end`: which places their sealed answers had."""
+    starts = epoch.marks.starts[begin:end]
+    conditions: list[Condition] = [
+        ("monitor", "=", epoch.monitor.name),
+        ("epoch_start", ">=", int(starts[0])),
+        ("epoch_start", "<=", int(starts[-1])),
+    ]
+    rows = lake.centre.read(DRAFTS, conditions, ["epoch_start", "node", "key", "write"])
+    at = np.searchsorted(starts, rows["epoch_start"].cast(pa.int64()).to_numpy())
+    sealed = pa.array(epoch.marks.writes("drafts")[begin:end], pa.string()).take(pa.array(at))
+    which = _places_of(rows, places)
+    named = pc.fill_null(pc.equal(rows["write"], sealed), False).to_numpy() & (which >= 0)
+    was_there = np.zeros((len(starts), len(places)), bool)
+    was_there[at[named], which[named]] = True
+    return was_there
+
+
+def _places_of(rows: pa.Table, places: Sequence[Place]) -> NDArray[np.int64]:
+    """Which of the places each row is about, -1 for none."""
+    nodes, keys = (list(dict.fromkeys(names)) for names in zip(*places, strict=True))
+    number = np.full((len(nodes) + 1, len(keys) + 1), -1)  # the last ones stand for any other name
+    for at, (node, key) in enumerate(places):
+        number[nodes.index(node), keys.index(key)] = at
+    return np.asarray(number[_index(rows["node"], nodes), _index(rows["key"], keys)], np.int64)
+
+
+def _index(names: pa.ChunkedArray, among: Sequence[str]) -> NDArray[np.int64]:
+    found = pc.index_in(names, value_set=pa.array(among, pa.string()))
+    return np.asarray(pc.fill_null(found, len(among)).to_numpy(), np.int64)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from jobs.cli import app
 from monitoring_lib.errors import ExitCode
@@ -139,6 +140,17 @@ def test_a_simulation_runs_from_the_command_line(tmp_path: Path, home: SealedHom
     done = home.command("simulate", str(monitor), "--trace", str(trace), "--epoch", "1h", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["monitor"] == "monitor"
+
+
+def test_the_documentation_has_every_command_with_its_options(project: Path) -> None:
+    text = (project / "docs" / "commands.md").read_text(encoding="utf-8")
+    for name, command in typer.main.get_group(app).commands.items():
+        assert re.search(rf"^### `farwatch .*\b{name}\b", text, re.MULTILINE), name
+        options = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
+        if name != "simulate":  # has a page of its own
+            assert [option for option in options if option not in text] == []
+    for code in ExitCode:
+        assert f"| {code.value} |" in text
 
 
 def test_colours_are_for_terminals_only(home: SealedHome) -> None:

@@ -152,8 +152,7 @@ def test_missing_sites_of_the_last_epoch_are_named_with_the_reason(home: SealedH
     home.run(3, 4, missing={"south": "silent for 2 epochs"})
     assert [(row["site"], row["detail"]) for row in monitor_of(home).missing] == [("south", "silent for 2 epochs")]
     text = home.command("status").stdout
-    assert "busiest: missing in the last epoch: 'south'" in text
-    assert "'south': site is fresh does not hold (silent for 2 epochs)" in text
+    assert "busiest: missing in the last epoch: 'south' (site is fresh does not hold: silent for 2 epochs)" in text
     assert "1 of 2" in text
 
 

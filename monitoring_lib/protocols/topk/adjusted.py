@@ -6,7 +6,7 @@ For the smallest, sums are taken negative, so that a better object always has th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from monitoring_lib.protocols.topk import ranking
 from monitoring_lib.protocols.topk.reallocation import UNIT
@@ -16,12 +16,20 @@ from monitoring_lib.tally import Tally
 class Adjusted:
     """A look at a site's sums and factors. Objects without a factor are most; those are searched by columns."""
 
-    def __init__(self, sums: Tally, factors: Tally, members: Sequence[str], negated: bool) -> None:
+    def __init__(
+        self,
+        sums: Tally,
+        factors: Tally,
+        members: Sequence[str],
+        negated: bool,
+        elsewhere: Iterable[str] = (),
+    ) -> None:
         self._sums = sums
         self._factors = factors
         self._members = members
         self._inside = set(members)
         self._negated = negated
+        self._elsewhere = elsewhere
         self._unit = -UNIT if negated else UNIT
 
     def of(self, name: str) -> int:
@@ -34,7 +42,7 @@ class Adjusted:
     def outsiders_above(self, level: int) -> list[str]:
         """By name; the nameless object is not among them."""
         if self._negated:
-            plain = [name for name, value in self._sums.items() if -value * UNIT > level]
+            plain = [name for name, score in self._negated_plain() if score > level]
         else:
             plain = [name for name, _ in ranking.above(self._sums, level // UNIT)]
         found = [name for name in plain if name not in self._factors and name not in self._inside]
@@ -61,10 +69,15 @@ class Adjusted:
         factored = [self.of(name) for name in self._factors if name not in apart]
         if not self._negated:
             return max(0, self._largest_plain(apart | set(self._factors)) * UNIT, *factored)
-        plain = [-value * UNIT for name, value in self._sums.items() if name not in apart and name not in self._factors]
+        plain = [score for name, score in self._negated_plain() if name not in apart and name not in self._factors]
         highest = max((*plain, *factored), default=None)
         lowest = self.lowest_member()
         return min((level for level in (highest, lowest) if level is not None), default=nothing)
+
+    def _negated_plain(self) -> Iterator[tuple[str, int]]:
+        """Every known item with its negated sum; one that only others have seen has the sum 0."""
+        yield from ((name, -value * UNIT) for name, value in self._sums.items())
+        yield from ((name, 0) for name in self._elsewhere)
 
     def _largest_plain(self, apart: set[str]) -> int:
         """The largest sum but for those of some names: the largest sums, the named ones' struck out once each."""

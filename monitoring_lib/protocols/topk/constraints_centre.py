@@ -44,27 +44,34 @@ class Conduct(Resolution):
             state.forget_site(site)
 
     def _announce_names(self, inbox: Sequence[Delivery]) -> None:
-        """For the smallest: every site hears of every item; one that is missing, when it is back."""
+        """For the smallest: every site knows every item that counts; one that is missing, when it is back."""
         if self.nameless:
             return
-        state = self.state
-        seen = {d.sender: d.letter.names for d in inbox if isinstance(d.letter, letters.Names)}
-        new = sorted({name for names in seen.values() for name in names if name not in state.names})
+        state, sites = self.state, set(self.moment.sites)
+        seen = {d.sender: set(d.letter.names) for d in inbox if isinstance(d.letter, letters.Names)}
+        for site, names in seen.items():
+            for name in names:
+                state.named.set((site, name), 1)
+        valid = {name for site, name in state.named if site in sites}
+        new, gone = valid.difference(state.names), set(state.names) - valid
+        state.forget_names(gone)
         for name in new:
             state.names.set(name, 1)
-        for site in sorted(self.moment.sites):
-            if site not in state.numbers and site not in self.moment.missing:
-                owed = sorted(state.names)
-            else:
-                owed = sorted({*state.unheard.pop(site, ()), *new})
-            if site in self.moment.missing:
-                if owed and site in state.numbers:
-                    state.unheard[site] = owed
-                    state.unproved = True
-                continue
-            unknown = [name for name in owed if name not in seen.get(site, ())]
-            if unknown:
-                self.post(site, letters.Names(unknown), "first sight elsewhere")
+        for site in sorted(sites):
+            if site not in self.moment.missing:
+                self._announce(site, valid, new - seen.get(site, set()), gone)
+            elif site in state.numbers and (new or gone) and site not in state.unheard:
+                state.unheard = sorted([*state.unheard, site])
+        state.unproved = state.unproved or bool(state.unheard)
+
+    def _announce(self, site: str, valid: set[str], new: set[str], gone: set[str]) -> None:
+        state = self.state
+        if site in state.unheard or (valid and site not in state.numbers):
+            state.unheard = [node for node in state.unheard if node != site]
+            unknown = sorted(name for name in valid if (site, name) not in state.named)
+            self.post(site, letters.Names(unknown, [], True), "all names")
+        elif new or gone:
+            self.post(site, letters.Names(sorted(new), sorted(gone)), "names")
 
     def _start(self) -> Turns:
         """The initial query: the members, and factors for all sites at once."""

@@ -28,6 +28,7 @@ FASTEST = 2**20
 class ConstraintsSite(Image, tag=12, version=1):
     """A site's sums and factors, the members, and the number of the last factors it got (0: none yet).
 
+    `elsewhere` are the items that only others have seen, where all must be known (the smallest).
     `relieved` says that the site has handed a fall on, or taken one over, in this epoch. `asked` holds the
     objects that the resolution under way is about, as far as the site has told of them.
     """
@@ -37,6 +38,7 @@ class ConstraintsSite(Image, tag=12, version=1):
     number: int = 0
     members: list[str] = field(default_factory=list)
     sums: Tally = field(default_factory=Tally)
+    elsewhere: Tally = field(default_factory=Tally)
     factors: Tally = field(default_factory=Tally)
     rate: int = 0
     relieved: bool = False
@@ -58,14 +60,16 @@ class ConstraintsSiteRole(SiteRole[ConstraintsSite]):
     def observe(self, state: ConstraintsSite, moment: Moment, arriving: Counts, expiring: Counts) -> Iterable[Post]:
         if state.period != moment.period:
             state.period, state.number, state.members = moment.period, 0, []
-            state.sums.clear()
-            state.factors.clear()
+            for tally in (state.sums, state.elsewhere, state.factors):
+                tally.clear()
         arriving = Counts(keys_of_items(arriving.names), arriving.sums)
         expiring = Counts(keys_of_items(expiring.names), expiring.sums)
         new = [name for name in arriving.names if name not in state.sums] if self._all_named else []
         touched = absorb(self.ask, state.node, state.sums, arriving, expiring)
         state.rate, state.asked, state.relieved = min(FASTEST, len(touched)), [], False
         if new:
+            for name in new:
+                state.elsewhere.drop(name)
             yield Post(COORDINATOR, letters.Names(sorted(new)), "first sight")
         if state.number:
             yield from self._hand_on(state)
@@ -79,9 +83,7 @@ class ConstraintsSiteRole(SiteRole[ConstraintsSite]):
                 self._install(state, letter)
                 changed = True
             elif isinstance(letter, letters.Names):
-                for name in letter.names:
-                    if name not in state.sums:
-                        state.sums.set(name, 0)
+                self._learn(state, letter)
                 changed = True
             elif isinstance(letter, letters.Lowered):
                 state.number, state.relieved, changed = letter.number, True, True
@@ -96,6 +98,18 @@ class ConstraintsSiteRole(SiteRole[ConstraintsSite]):
                 changed = False
         if changed and state.number:
             yield from self._test(state)
+
+    def _learn(self, state: ConstraintsSite, letter: letters.Names) -> None:
+        """Takes in the names of items that others have seen, and forgets those that count no more."""
+        valid = {*letter.names, *state.sums} if letter.anew else {*letter.names, *state.sums, *state.elsewhere}
+        valid.difference_update(letter.gone)
+        for tally in (state.elsewhere, state.factors):
+            for name in [name for name in tally if name not in valid]:
+                tally.drop(name)
+        for name in letter.names:
+            if name not in state.sums and name not in state.elsewhere:
+                state.elsewhere.set(name, 0)
+        state.members = [name for name in state.members if name in valid]
 
     def _install(self, state: ConstraintsSite, letter: letters.Factors) -> None:
         if letter.anew:
@@ -171,4 +185,4 @@ class ConstraintsSiteRole(SiteRole[ConstraintsSite]):
         return letters.Found(names, sums, view.border(set(state.asked)), state.rate)
 
     def _view(self, state: ConstraintsSite) -> Adjusted:
-        return Adjusted(state.sums, state.factors, state.members, self._all_named)
+        return Adjusted(state.sums, state.factors, state.members, self._all_named, state.elsewhere)

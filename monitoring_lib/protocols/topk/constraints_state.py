@@ -21,8 +21,8 @@ class ConstraintsCentre(Image, tag=13, version=1):
     certificate: by node, how far the lowest member lay above the highest outsider when its factors were last
     set; the coordinator's is that of Invariant 2. `unproved` says that, sites being missing, no bound is known.
     `told` holds members' sums as last heard, by (site, object), `fresh` the pairs heard of in this epoch.
-    `names` are all objects, where all must be known (the smallest), and `unheard` those of them that a missing
-    site has yet to hear of.
+    For the smallest, where all items must be known, `names` are those of the roster's sites, `named` says by
+    (site, item) who has seen what, and `unheard` which missing sites do not know all names.
     """
 
     period: int = 0
@@ -38,7 +38,8 @@ class ConstraintsCentre(Image, tag=13, version=1):
     told: Tally = field(default_factory=Tally)
     fresh: list[tuple[str, str]] = field(default_factory=list)
     names: Tally = field(default_factory=Tally)
-    unheard: dict[str, list[str]] = field(default_factory=dict)
+    named: Tally = field(default_factory=Tally)
+    unheard: list[str] = field(default_factory=list)
     above_zero: dict[str, int] | None = field(default=None, init=False, compare=False, repr=False)
     epoch: int | None = field(default=None, init=False, compare=False, repr=False)
     turns: Turns | None = field(default=None, init=False, compare=False, repr=False)
@@ -68,7 +69,7 @@ class ConstraintsCentre(Image, tag=13, version=1):
         """A site that has left counts 0 for every object: its factors become the coordinator's."""
         del self.numbers[site]
         self.slacks.pop(site, None)
-        self.unheard.pop(site, None)
+        self.unheard = [node for node in self.unheard if node != site]
         for (node, name), factor in list(self.factors.items()):
             if node == site:
                 self.factors.drop((node, name))
@@ -77,11 +78,20 @@ class ConstraintsCentre(Image, tag=13, version=1):
             if node == site:
                 self.told.drop((node, name))
 
+    def forget_names(self, gone: set[str]) -> None:
+        """Items that only sites that have left had seen."""
+        for name in gone:
+            self.names.drop(name)
+            self.set_factor(COORDINATOR, name, 0)
+        for pair in [pair for pair in self.factors if pair[1] in gone]:
+            self.factors.drop(pair)
+        self.members = [name for name in self.members if name not in gone]
+
     def forget_all(self) -> None:
         """After a reset."""
         self.started, self.unproved, self.members = False, False, []
-        self.numbers, self.slacks, self.unheard, self.fresh, self.above_zero = {}, {}, {}, [], None
-        for tally in (self.held, self.factors, self.told, self.names):
+        self.numbers, self.slacks, self.unheard, self.fresh, self.above_zero = {}, {}, [], [], None
+        for tally in (self.held, self.factors, self.told, self.names, self.named):
             tally.clear()
 
     def highest_held_outside(self, apart: set[str], nameless: bool) -> int | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from typing import Any
 
 import numba
@@ -96,9 +97,12 @@ class Row:
         return sorted(self.columns.names[column] for column in found)
 
     def best_outsiders(self, count: int) -> list[str]:
-        row = self.standing[: self.columns.used]
-        best = np.argpartition(row, max(0, len(row) - count))[-count:]
-        return sorted(self.columns.names[column] for column in best if row[column] > 0)
+        """The `count` outsiders that stand highest above the nameless one, ties by name."""
+        row, names = self.standing[: self.columns.used], self.columns.names
+        lowest = max(1, np.partition(row, len(row) - count)[len(row) - count] if count < len(row) else 1)
+        ahead = [names[column] for column in np.flatnonzero(row > lowest)]
+        level = [names[column] for column in np.flatnonzero(row == lowest)]
+        return sorted([*ahead, *nsmallest(count - len(ahead), level)])
 
     def border(self, asked: set[str]) -> int:
         columns = [self.columns.numbers[name] for name in asked]
@@ -196,7 +200,7 @@ class EventFeed:
     def _resolve(self, sent: list[Message]) -> None:
         self._epoch += 1
         moment = Moment(self._epoch, self._epoch, self._epoch + 1, 0, self._topology, self.sites)
-        side = LocalSites(self.method, self._rows)  # type: ignore[arg-type]  # rows stand in for states
+        side = LocalSites(self.method, self._rows)  # rows stand in for states
         side.moment = moment
         self._inner.begin(moment)
         said = settle(side, self._inner, sent, self.method.most_rounds(len(self.sites)))

@@ -180,13 +180,18 @@ class Factors(Letter, tag=27, version=1):
 
 @dataclass(slots=True)
 class Names(Letter, tag=28, version=1):
-    """Items seen for the first time: by the site, or, told to a site, elsewhere."""
+    """Items seen for the first time: by the site, or, told to a site, elsewhere; and items that count no more.
+
+    `anew` says that there are no items but these and the site's own.
+    """
 
     names: list[str]
+    gone: list[str] = field(default_factory=list)
+    anew: bool = False
 
     @property
     def entries(self) -> int:
-        return len(self.names)
+        return len(self.names) + len(self.gone)
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ class TopK(Question):
 
     name = "top-k"
     Params = TopKParams
-    default_method = "caching"
+    default_method = "margins"
 
     def summary(self, ask: Ask) -> Summary:
         return Summary(keys=("item",), synopsis=Counts, build=build_counts)
@@ -140,7 +140,7 @@ class TopKTruth(Truth):
             inside += [0] * (params.k - len(members))
             best = max(best or 0, 0)
         complete = len(members) == len(rows) <= params.k and (
-            params.order == "largest" or len(members) == min(params.k, len(self.sums))
+            params.order == "largest" or (len(members) == min(params.k, len(self.sums)) and members <= self.sums.keys())
         )
         error = max(0, best - min(inside)) if best is not None and inside else 0
         within = error <= tolerance_of(self.ask)

@@ -158,7 +158,8 @@ def story(chance: random.Random, epochs: int = 12) -> Story:
     """Jumps, ties, silent epochs, items that vanish and return, sites that join, go missing or leave."""
     order = chance.choice(["largest", "largest", "largest", "smallest"])
     signed = chance.random() < 0.3
-    window = chance.choice([Window(), Window(), Window(length=chance.randint(1, 4)), Window(reset=chance.randint(2, 5))])
+    sliding, resetting = Window(length=chance.randint(1, 4)), Window(reset=chance.randint(2, 5))
+    window = chance.choice([Window(), Window(), sliding, resetting])
     params = {
         "k": chance.choice([1, 1, 2, 3, 5, 40]), "tolerance": chance.choice([0, 0, 0, 1, 4, 30, 1000]),
         "order": order, "signed": signed,

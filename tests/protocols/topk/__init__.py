@@ -1,0 +1,1 @@
+"""Tests of top-k monitoring."""
