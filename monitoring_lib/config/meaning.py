@@ -13,6 +13,7 @@ from monitoring_lib.config.monitor import Monitor
 from monitoring_lib.config.settings import Settings
 from monitoring_lib.config.source import Source
 from monitoring_lib.errors import UsageError
+from monitoring_lib.protocols import find_method
 from monitoring_lib.suggest import nearest
 
 
@@ -58,7 +59,8 @@ def meaning_of(monitor: Monitor, source: Source) -> str:
         if name not in _NO_MEANING_OF_MONITOR
     }
     asked["options"] = {
-        name: _plain(monitor.options[name]) for name in monitor.methods if name in monitor.options
+        name: _plain(monitor.options.get(name) or find_method(monitor.question, name).Options())
+        for name in monitor.methods
     }
     about = _plain(source.model_dump(exclude=_NO_MEANING_OF_SOURCE))
     return json.dumps(

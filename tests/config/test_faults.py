@@ -72,7 +72,7 @@ def test_many_faults_are_cut_and_counted(conf):
         ("source: flight", "source", "there is no such source", "did you mean 'flights'?"),
         ("method: cachng", "method", "'cachng' is no method for 'top-k'", "did you mean 'caching'?"),
         ("shadow: [nosuch]", "shadow[0]", "'nosuch' is no method for 'top-k'", "caching"),
-        ("shadow: [caching]", "shadow", "shadows its own method 'caching'", "take it out"),
+        ("shadow: [margins]", "shadow", "shadows its own method 'margins'", "take it out"),
         ("window: 36h", "window", "is not a whole number of epochs of 1d", "write 1d or 2d"),
         ("reset: 1h", "reset", "is not a whole number of epochs of 1d", "write 1d"),
         ("measure: sum(bytes)", "measure", "is not valid", "it should be 'count' or 'sum(value)'"),

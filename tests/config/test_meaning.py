@@ -21,8 +21,8 @@ def digest(folder):
     ("monitor", "source"),
     [
         (MONITOR + "title: For people\n", SOURCE),
-        (MONITOR + "tolerance: 0.0\nmethod: caching\nwindow: growing\nmeasure: count\n", SOURCE),
-        (MONITOR + "options: {caching: {}}\n", SOURCE),
+        (MONITOR + "tolerance: 0.0\nmethod: margins\nwindow: growing\nmeasure: count\n", SOURCE),
+        (MONITOR + "options: {margins: {}}\n", SOURCE),
         (MONITOR, SOURCE.replace("data/", "/elsewhere/") + "schedule: 2d\n"),
         (MONITOR, SOURCE.replace("epoch: 1d", "epoch: 24h")),
         ("\n".join(reversed(MONITOR.splitlines())), "# comment\n" + SOURCE),

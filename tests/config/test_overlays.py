@@ -66,7 +66,7 @@ def test_what_is_not_said_has_its_default(conf):
     assert source.clock == Clock(parse_time("2001-01-01"), DAY)
     assert (source.schedule, source.skew, source.scale) == (DAY, DAY, 1)
     assert (source.time_format, source.time_zone) == ("auto", "UTC")
-    assert (monitor.method, monitor.shadow, monitor.measure, monitor.item) == ("caching", (), "count", "item")
+    assert (monitor.method, monitor.shadow, monitor.measure, monitor.item) == ("margins", (), "count", "item")
     assert (monitor.window, monitor.reset) == (None, None)
     assert found.settings.spark.mode == "local"
 
@@ -84,7 +84,7 @@ def test_a_monitor_becomes_an_ask_in_epochs(conf):
     ask = monitor.ask(source.epoch, source.scale)
     assert (ask.window.length, ask.window.reset, ask.scale, ask.params.k) == (7, None, 100, 10)
     chosen, shadows = monitor.method_objects(source.epoch, source.scale)
-    assert (chosen.name, shadows) == ("caching", ())
+    assert (chosen.name, shadows) == ("margins", ())
     assert chosen.ask == ask
     assert monitor.promise(source.epoch, source.scale) == "valid within 0.5 (always)"
 

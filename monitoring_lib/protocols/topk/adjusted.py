@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from monitoring_lib.protocols.topk import ranking
+from monitoring_lib.protocols.topk.ranking import Ranking
 from monitoring_lib.protocols.topk.reallocation import UNIT
 from monitoring_lib.tally import Tally
 
@@ -25,6 +25,7 @@ class Adjusted:
         elsewhere: Iterable[str] = (),
     ) -> None:
         self._sums = sums
+        self._ranking = Ranking(sums)
         self._factors = factors
         self._members = members
         self._inside = set(members)
@@ -44,7 +45,7 @@ class Adjusted:
         if self._negated:
             plain = [name for name, score in self._negated_plain() if score > level]
         else:
-            plain = [name for name, _ in ranking.above(self._sums, level // UNIT)]
+            plain = [name for name, _ in self._ranking.above(level // UNIT)]
         found = [name for name in plain if name not in self._factors and name not in self._inside]
         for name, factor in self._factors.items():
             if name not in self._inside and self._sums.get(name) * self._unit + factor > level:
@@ -54,7 +55,7 @@ class Adjusted:
     def best_outsiders(self, count: int) -> list[str]:
         """The `count` outsiders of the largest adjusted sums, by name; if there is a nameless one, only above it."""
         apart = {*self._factors, *self._inside}
-        found = (ranking.smallest if self._negated else ranking.largest)(self._sums, count + len(apart))
+        found = (self._ranking.smallest if self._negated else self._ranking.largest)(count + len(apart))
         scored = [(-value * self._unit, name) for name, value in found if name not in apart]
         scored += [(-self.of(name), name) for name in self._factors if name not in self._inside]
         return sorted(name for score, name in sorted(scored)[:count] if score < 0 or self._negated)
@@ -82,7 +83,7 @@ class Adjusted:
     def _largest_plain(self, apart: set[str]) -> int:
         """The largest sum but for those of some names: the largest sums, the named ones' struck out once each."""
         own = Counter(self._sums.get(name) for name in apart if name in self._sums)
-        for value in ranking.top_numbers(self._sums, sum(own.values()) + 1, 1):
+        for value in self._ranking.top_numbers(sum(own.values()) + 1):
             if own[value] == 0:
                 return value
             own[value] -= 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask
-from monitoring_lib.protocols.topk import ranking
 from monitoring_lib.protocols.topk.lagging import Lagging
+from monitoring_lib.protocols.topk.ranking import Ranking
 from monitoring_lib.protocols.topk.sums import keeps_zeros, only_grows
 from monitoring_lib.tally import Tally
 
@@ -169,5 +169,5 @@ class Bounds:
     def best(self, count: int) -> list[tuple[str, int]]:
         """The items of the largest totals (the smallest, where every item is tracked)."""
         if self._tracks_all:
-            return ranking.smallest(self.totals, count)
-        return [pair for pair in ranking.largest(self.totals, count) if pair[1] > 0]
+            return Ranking(self.totals).smallest(count)
+        return [pair for pair in Ranking(self.totals).largest(count) if pair[1] > 0]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
-from monitoring_lib.protocols.topk import ranking
 from monitoring_lib.protocols.topk.messages import Enquiry, FirstValues, Lower, Raise, Values, Widths
+from monitoring_lib.protocols.topk.ranking import Ranking
 from monitoring_lib.protocols.topk.sums import absorb, even_share, keeps_zeros, only_grows
 from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tally import Tally
@@ -65,7 +65,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
     def _begin(self, state: MarginsSite) -> Iterable[Post]:
         """Tells the 2k sums furthest from 0; the largest of the rest is the threshold."""
         state.begun = True
-        found = ranking.furthest(state.sums, 2 * self.ask.params.k + 1)
+        found = Ranking(state.sums).furthest(2 * self.ask.params.k + 1)
         state.threshold = abs(found[-1][1]) if len(found) > 2 * self.ask.params.k else 0
         told = sorted(name for name, value in found[: 2 * self.ask.params.k] if abs(value) > state.floor)
         if not told:  # then the coordinator hears nothing, and takes the floor for the threshold
@@ -118,7 +118,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
 
     def _lower(self, state: MarginsSite, threshold: int) -> Values:
         state.threshold = threshold
-        found = ranking.beyond(state.sums, max(threshold, state.floor))
+        found = Ranking(state.sums).beyond(max(threshold, state.floor))
         return self._tell(state, [name for name, _ in found if name not in state.copies])
 
     def _raise(self, state: MarginsSite, letter: Raise) -> None:

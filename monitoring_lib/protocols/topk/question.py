@@ -13,7 +13,7 @@ from pydantic import Field
 from monitoring_lib.errors import DataError
 from monitoring_lib.methods import Answer, Ask, Keys, Moment, Question, Summary, Truth, Verdict
 from monitoring_lib.network import COORDINATOR
-from monitoring_lib.protocols.topk import ranking
+from monitoring_lib.protocols.topk.ranking import Ranking, Sums
 from monitoring_lib.synopses.counts import Counts
 
 
@@ -35,11 +35,11 @@ def tolerance_of(ask: Ask) -> int:
     return int(ask.params.tolerance * ask.scale)
 
 
-def ranked(sums: ranking.Sums, ask: Ask) -> list[tuple[str, int]]:
+def ranked(sums: Sums, ask: Ask) -> list[tuple[str, int]]:
     """The best k items, ties by name. Of the largest only sums above 0 count: any name nobody used has 0."""
     if ask.params.order == "largest":
-        return [pair for pair in ranking.largest(sums, ask.params.k) if pair[1] > 0]
-    return ranking.smallest(sums, ask.params.k)
+        return [pair for pair in Ranking(sums).largest(ask.params.k) if pair[1] > 0]
+    return Ranking(sums).smallest(ask.params.k)
 
 
 def build_counts(keys: Mapping[str, pa.Array], sums: pa.Array) -> Counts:
@@ -171,7 +171,7 @@ class TopKTruth(Truth):
 
     def _top(self, count: int, direction: int) -> list[int]:
         if self._best is None or len(self._best) < min(count, len(self.sums)):
-            self._best = ranking.top_numbers(self.sums, max(count, self.ask.params.k + 1), direction)
+            self._best = Ranking(self.sums).top_numbers(max(count, self.ask.params.k + 1), direction)
         return self._best
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from heapq import nsmallest
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+Pairs = list[tuple[str, int]]
 
 
 class Sums(Protocol):
@@ -20,75 +23,80 @@ class Sums(Protocol):
     def __len__(self) -> int: ...
 
 
-def largest(sums: Sums, count: int) -> list[tuple[str, int]]:
-    """The `count` names of the largest numbers, best first."""
-    return _first(sums, _column(sums.values()), count, 1)
+class Ranking:
+    """Order statistics of a map that does not change meanwhile."""
+
+    def __init__(self, sums: Sums) -> None:
+        self._sums = sums
+
+    def largest(self, count: int) -> Pairs:
+        """The `count` names of the largest numbers, best first."""
+        return self._first(self._numbers, count)
+
+    def smallest(self, count: int) -> Pairs:
+        """The `count` names of the smallest numbers, smallest first."""
+        return self._first(-self._numbers, count)
+
+    def furthest(self, count: int) -> Pairs:
+        """The `count` names of the numbers furthest from 0, furthest first."""
+        return self._first(np.abs(self._numbers), count)
+
+    def above(self, bound: int) -> Pairs:
+        """Every name whose number exceeds the bound, by name."""
+        return self._where(self._numbers > bound)
+
+    def beyond(self, bound: int) -> Pairs:
+        """Every name whose number is further than `bound` from 0, by name."""
+        return self._where(np.abs(self._numbers) > bound)
+
+    def top_numbers(self, count: int, sign: int = 1) -> list[int]:
+        """The `count` largest of ``sign * number``, largest first."""
+        scores = sign * self._numbers
+        scores = scores[_promising(scores, count)]
+        if count < len(scores):
+            scores = np.partition(scores, len(scores) - count)[len(scores) - count :]
+        found: list[int] = np.sort(scores)[::-1].tolist()
+        return found
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return list(self._sums)
+
+    @cached_property
+    def _numbers(self) -> NDArray[Any]:
+        """64-bit numbers; whole numbers of any size where those do not hold them."""
+        numbers = self._sums.values()
+        try:
+            return np.fromiter(numbers, np.int64, len(numbers))
+        except OverflowError:
+            return np.array(list(numbers), object)
+
+    def _first(self, scores: NDArray[Any], count: int) -> Pairs:
+        """The names of the `count` largest scores, with their numbers."""
+        positions = _promising(scores, count)
+        scores = scores[positions]
+        names, ties = self._names, []
+        if count < len(scores):
+            nth = np.partition(scores, len(scores) - count)[len(scores) - count]
+            tied = positions[scores == nth]
+            positions, scores = positions[scores > nth], scores[scores > nth]
+            ties = nsmallest(count - len(scores), ((names[at], at) for at in tied))
+        ahead = sorted(zip((-scores).tolist(), (names[at] for at in positions), positions.tolist(), strict=True))
+        ordered = [*((name, at) for _, name, at in ahead), *ties]
+        return [(name, int(self._numbers[at])) for name, at in ordered]
+
+    def _where(self, chosen: NDArray[np.bool_]) -> Pairs:
+        found = np.flatnonzero(chosen)
+        if not len(found):
+            return []
+        names = self._names
+        return sorted(zip((names[at] for at in found), self._numbers[found].tolist(), strict=True))
 
 
-def smallest(sums: Sums, count: int) -> list[tuple[str, int]]:
-    """The `count` names of the smallest numbers, smallest first."""
-    return _first(sums, -_column(sums.values()), count, -1)
-
-
-def furthest(sums: Sums, count: int) -> list[tuple[str, int]]:
-    """The `count` names of the numbers furthest from 0, with their numbers, furthest first."""
-    column = _column(sums.values())
-    sizes = np.abs(column)
-    names = list(sums)
-    chosen = [(names[at], int(column[at])) for at in _at_least_the_nth(sizes, count)]
-    return nsmallest(count, chosen, key=lambda pair: (-abs(pair[1]), pair[0]))
-
-
-def above(sums: Sums, bound: int) -> list[tuple[str, int]]:
-    """Every name whose number exceeds the bound, by name."""
-    return _where(sums, lambda column: column > bound)
-
-
-def beyond(sums: Sums, bound: int) -> list[tuple[str, int]]:
-    """Every name whose number is further than `bound` from 0, by name."""
-    return _where(sums, lambda column: np.abs(column) > bound)
-
-
-def top_numbers(sums: Sums, count: int, sign: int) -> list[int]:
-    """The `count` largest of ``sign * number``, largest first."""
-    column = sign * _column(sums.values())
-    if count < len(column):
-        column = np.partition(column, len(column) - count)[len(column) - count :]
-    found: list[int] = np.sort(column)[::-1].tolist()
-    return found
-
-
-def _where(sums: Sums, test: Any) -> list[tuple[str, int]]:
-    column = _column(sums.values())
-    found = np.flatnonzero(test(column))
-    if not len(found):
-        return []
-    names = list(sums)
-    return sorted((names[at], int(column[at])) for at in found)
-
-
-def _first(sums: Sums, column: NDArray[Any], count: int, sign: int) -> list[tuple[str, int]]:
-    names = list(sums)
-    if count >= len(names):
-        return [(name, -sign * v) for v, name in sorted(zip((-column).tolist(), names, strict=True))]
-    nth = np.partition(column, len(names) - count)[len(names) - count]
-    ahead = sorted((-int(column[at]), names[at]) for at in np.flatnonzero(column > nth))
-    ties = nsmallest(count - len(ahead), (names[at] for at in np.flatnonzero(column == nth)))
-    return [(name, -sign * negated) for negated, name in [*ahead, *((-int(nth), name) for name in ties)]]
-
-
-def _at_least_the_nth(column: NDArray[Any], count: int) -> NDArray[np.intp]:
-    """Where the column is at least as large as its `count`-th largest number."""
-    if count >= len(column):
-        return np.arange(len(column))
-    nth = np.partition(column, len(column) - count)[len(column) - count]
-    return np.flatnonzero(column >= nth)
-
-
-def _column(numbers: Collection[int]) -> NDArray[Any]:
-    """64-bit numbers; whole numbers of any size where those do not hold them."""
-    try:
-        column = np.fromiter(numbers, np.int64, len(numbers))
-    except OverflowError:
-        return np.array(list(numbers), object)
-    return column
+def _promising(scores: NDArray[Any], count: int) -> NDArray[np.intp]:
+    """Positions that hold the `count` largest scores; few, if most scores are small, as counts of items are."""
+    if len(scores) > 8 * count:
+        found = np.flatnonzero(scores > 2 * (scores.sum() // len(scores)))
+        if len(found) >= count:
+            return found
+    return np.arange(len(scores))

@@ -53,9 +53,7 @@ class Run:
         self._rows: dict[str, list[Kept]] = {}
         self._quiet: dict[str, bytes] = {}
 
-    def step(
-        self, events: Epoch, missing: Collection[str] = (), sites: Iterable[str] | None = None
-    ) -> list[Answer]:
+    def step(self, events: Epoch, missing: Collection[str] = (), sites: Iterable[str] | None = None) -> list[Answer]:
         """The next epoch; `sites` sets the roster, else it grows with the sites that have events."""
         self._epoch += 1
         self._roster = tuple(sorted(sites if sites is not None else {*self._roster, *events}))

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from monitoring_lib.protocols.topk import ranking
+from monitoring_lib.protocols.topk.ranking import Ranking
 from monitoring_lib.tally import Tally
 
 
@@ -14,13 +14,13 @@ from monitoring_lib.tally import Tally
 def test_the_best_are_those_of_a_sort_by_number_then_name(largest: int) -> None:
     chance = Random(largest)
     for _ in range(200):
-        sums = {f"i{number}": chance.randint(-largest, largest) for number in range(chance.randint(0, 30))}
-        count, bound = chance.randint(1, 12), chance.randint(-largest, largest)
+        sums = {f"i{number}": chance.randint(-largest, largest) for number in range(chance.randint(0, 150))}
+        count, bound = chance.randint(1, 30), chance.randint(-largest, largest)
         pairs = list(sums.items())
-        assert ranking.largest(sums, count) == sorted(pairs, key=lambda p: (-p[1], p[0]))[:count]
-        assert ranking.smallest(sums, count) == sorted(pairs, key=lambda p: (p[1], p[0]))[:count]
-        assert ranking.furthest(sums, count) == sorted(pairs, key=lambda p: (-abs(p[1]), p[0]))[:count]
-        assert ranking.above(sums, bound) == sorted(pair for pair in pairs if pair[1] > bound)
-        assert ranking.beyond(sums, bound) == sorted(pair for pair in pairs if abs(pair[1]) > bound)
-        assert ranking.top_numbers(sums, count, -1) == sorted((-v for v in sums.values()), reverse=True)[:count]
-        assert ranking.largest(Tally(sums.items()), count) == ranking.largest(sums, count)
+        assert Ranking(sums).largest(count) == sorted(pairs, key=lambda p: (-p[1], p[0]))[:count]
+        assert Ranking(sums).smallest(count) == sorted(pairs, key=lambda p: (p[1], p[0]))[:count]
+        assert Ranking(sums).furthest(count) == sorted(pairs, key=lambda p: (-abs(p[1]), p[0]))[:count]
+        assert Ranking(sums).above(bound) == sorted(pair for pair in pairs if pair[1] > bound)
+        assert Ranking(sums).beyond(bound) == sorted(pair for pair in pairs if abs(pair[1]) > bound)
+        assert Ranking(sums).top_numbers(count, -1) == sorted((-v for v in sums.values()), reverse=True)[:count]
+        assert Ranking(Tally(sums.items())).largest(count) == Ranking(sums).largest(count)
