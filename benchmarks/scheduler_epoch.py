@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from jobs.demo import WORKERS
 from jobs.demo.view import VERBS
 from jobs.demo.watch import DAG
 from jobs.demo.world import SOURCE, World
@@ -85,13 +86,13 @@ def measure(folder: Path, without_events: int, idle_sleep: float) -> float:
     overlay.write_text(overlay.read_text() + "quality: {freshness: null, volume: null}\n")
     world.generate()
     shutil.copytree(world.dags, folder / "dags", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(Path(__file__).with_name("empty_steps.py"), folder / "dags")
+    shutil.copy(Path(__file__).parent / "scheduler_dags" / "empty_steps.py", folder / "dags")
     with Servers() as servers:
         spark = spark_server.start(world.folder / "spark")
         servers.add(spark.server)
         given = {"FARWATCH_SPARK_REMOTE": spark.remote, "FARWATCH_CATCHUP": SOURCE}
         airflow = airflow_server.prepare(
-            world.airflow, folder / "dags", world.environment | given, parallelism=1, idle_sleep=idle_sleep
+            world.airflow, folder / "dags", world.environment | given, parallelism=WORKERS, idle_sleep=idle_sleep
         )
         airflow.run("db", "migrate")
         parts = [servers.add(part) for part in airflow.begin()]

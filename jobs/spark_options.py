@@ -61,8 +61,5 @@ def spark_environment(environ: Mapping[str, str] | None = None) -> dict[str, str
     Workers would take `python3` from PATH, and another Spark's home would bring another Spark's jars.
     """
     kept = {k: v for k, v in (os.environ if environ is None else environ).items() if k != "SPARK_HOME"}
-    return kept | {
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": LOOPBACK,
-    }
+    own = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    return {"SPARK_LOCAL_IP": LOOPBACK} | kept | own

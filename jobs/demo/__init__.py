@@ -21,8 +21,8 @@ from jobs.services import airflow_server, spark_server
 from jobs.services.airflow_server import LONGEST_MIGRATION
 from jobs.services.process import Servers
 
-WORKERS = 1
-"""One task runs at a time, and each of Airflow's workers takes seconds to warm up."""
+WORKERS = 3
+"""One task runs at a time, but a worker that has ended one is busy with its log while the next could start."""
 
 
 def run(home: Path | None = None, hours: int = 6) -> None:

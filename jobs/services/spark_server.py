@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,7 @@ from jobs.spark_options import LOOPBACK, spark_environment, spark_options
 from monitoring_lib.errors import UsageError
 
 CONNECT_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+CONNECT_PORT = 15002
 LONGEST_START = 120.0
 TRIES = 3
 
@@ -40,10 +42,10 @@ def connect_command(
     home: Path, port: int, *, master: str, extra: Mapping[str, str] | None = None, long_lived: bool = False
 ) -> list[str]:
     """The command line of a server: pip's pyspark brings no start-connect-server script."""
-    options = spark_options(home, extra, long_lived=long_lived) | {
+    options = {
         "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.connect.grpc.binding.port": str(port),
-    }
+    } | spark_options(home, extra, long_lived=long_lived)
     command = [str(spark_home() / "bin" / "spark-submit"), "--class", CONNECT_CLASS, "--master", master]
     command += ["--name", "Farwatch"]
     for name, value in options.items():
@@ -96,3 +98,20 @@ def start(home: Path, *, master: str = "local[2]", extra: Mapping[str, str] | No
             spark.server.wait_stopped()
             raise
     raise AssertionError("unreachable")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Becomes a server that lives as long as this process, with our settings: for a container.
+
+    `python -m jobs.services.spark_server MASTER [name=value ...]`, Spark's settings last.
+    """
+    master, *settings = arguments
+    home = Path(os.environ.get("FARWATCH_HOME", ".")).absolute() / "var" / "spark"
+    home.mkdir(parents=True, exist_ok=True)
+    extra = dict(setting.split("=", 1) for setting in settings)
+    command = connect_command(home, CONNECT_PORT, master=master, extra=extra, long_lived=True)
+    os.execve(command[0], command, spark_environment() | {"SPARK_HOME": str(spark_home())})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
