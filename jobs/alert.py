@@ -47,17 +47,13 @@ class Alert:
     @property
     def text(self) -> str:
         whose = self.monitor or self.source
-        return (
-            f"{self.severity}: {whose}, epoch {format_time(self.epoch_start)}: {self.subject}. {self.detail}"
-        )
+        return f"{self.severity}: {whose}, epoch {format_time(self.epoch_start)}: {self.subject}. {self.detail}"
 
 
 def alert(context: Context, handover: Handover) -> None:
     """Collects failed expectations of this run and monitors that are not sealed; tells only what is new."""
     with handover.timed("alert"):
-        alerts = {
-            one.digest: one for one in [*_failed_checks(context, handover), *_unsealed(context, handover)]
-        }
+        alerts = {one.digest: one for one in [*_failed_checks(context, handover), *_unsealed(context, handover)]}
         new = _store_new(context, list(alerts.values()))
         for one in new:
             for sink in context.config.settings.alerts.sinks:
@@ -110,9 +106,7 @@ def _unsealed(context: Context, handover: Handover) -> list[Alert]:
         first = first_unsealed(context, source, monitor, handover.start, handover.end)
         if first is not None:
             detail = handover.failed.get(monitor.name) or "the run did not get that far; its log says why"
-            alerts.append(
-                Alert(source.name, monitor.name, first, "critical", "the epoch is not sealed", detail)
-            )
+            alerts.append(Alert(source.name, monitor.name, first, "critical", "the epoch is not sealed", detail))
     return alerts
 
 

@@ -50,17 +50,13 @@ class Chain:
 
     def before(self, epoch_start: int) -> Chain:
         """The same chain as it was before an epoch."""
-        return Chain(
-            self.source, self.monitor, [seal for seal in self.seals if seal.epoch_start < epoch_start]
-        )
+        return Chain(self.source, self.monitor, [seal for seal in self.seals if seal.epoch_start < epoch_start])
 
     def living(self, method: str) -> Sequence[Seal]:
         """The seals whose states of a method go on: those since it was last begun anew."""
         if method in self.anew:
             return ()
-        begun = max(
-            (at for at, seal in enumerate(self.seals) if begun_anew(method) in seal.counts), default=0
-        )
+        begun = max((at for at, seal in enumerate(self.seals) if begun_anew(method) in seal.counts), default=0)
         return self.seals[begun:]
 
 
@@ -112,11 +108,7 @@ def _cannot_go_on(source: Source, monitor: Monitor, seals: Sequence[Seal]) -> fr
     then = json.loads(seals[-1].config)
     about, asked = then["source"], then["monitor"]
     question = find_question(monitor.question)
-    if (
-        asked["question"] != monitor.question
-        or about["epoch"] != source.epoch
-        or about["origin"] != source.origin
-    ):
+    if asked["question"] != monitor.question or about["epoch"] != source.epoch or about["origin"] != source.origin:
         raise UsageError(_other_question(monitor, "its question, or the epochs of its source, are others"))
     before = Monitor(
         **{name: asked[name] for name in _PLAIN},
@@ -127,10 +119,7 @@ def _cannot_go_on(source: Source, monitor: Monitor, seals: Sequence[Seal]) -> fr
         },
     )  # fmt: skip
     old_source = source.model_copy(update={"scale": about["scale"]})
-    if (
-        wanted_by(before, old_source).name != wanted_by(monitor, source).name
-        or about["scale"] != source.scale
-    ):
+    if wanted_by(before, old_source).name != wanted_by(monitor, source).name or about["scale"] != source.scale:
         raise UsageError(_other_question(monitor, "what it counts (item, measure or scale) is another"))
     return frozenset(
         name

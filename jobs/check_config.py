@@ -17,11 +17,7 @@ def run(as_json: bool = False) -> ExitCode:
     faults = config.faults(folder, environment)
     if as_json:
         shown = [asdict(fault) for fault in faults[:MOST_SHOWN]]
-        print(
-            json.dumps(
-                {"folder": str(folder), "environment": environment, "count": len(faults), "faults": shown}
-            )
-        )
+        print(json.dumps({"folder": str(folder), "environment": environment, "count": len(faults), "faults": shown}))
     elif faults:
         print("\n".join(config.lines_of(faults)))
         print(f"{_count(len(faults), 'fault')} in {_count(len({fault.file for fault in faults}), 'file')}")
@@ -33,9 +29,7 @@ def run(as_json: bool = False) -> ExitCode:
 def _summary(found: config.Config, environment: str) -> str:
     monitors = Counter(monitor.source for monitor in found.monitors.values())
     lines = [f"{name}: {_count(monitors[name], 'monitor')}" for name in sorted(found.sources)]
-    return "\n".join(
-        [*lines, f"no faults; {_count(len(found.sources), 'source')} in environment {environment}"]
-    )
+    return "\n".join([*lines, f"no faults; {_count(len(found.sources), 'source')} in environment {environment}"])
 
 
 def _count(number: int, what: str) -> str:

@@ -88,9 +88,7 @@ def added_files(version: Version) -> list[str]:
     except ValueError as error:
         raise DataError(f"{version}: the log entry is not JSON ({error}); is the table sound?") from error
     if any(_changes_data(action, "remove") for action in actions):
-        raise DataError(
-            f"{version}: takes rows away, and what has landed stays; use a table that is only appended to"
-        )
+        raise DataError(f"{version}: takes rows away, and what has landed stays; use a table that is only appended to")
     added = [action["add"] for action in actions if _changes_data(action, "add")]
     if any(file.get("deletionVector") for file in added):
         raise DataError(f"{version}: uses deletion vectors; use a table that is only appended to")

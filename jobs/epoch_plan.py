@@ -54,9 +54,7 @@ class Plan:
         return sorted(roster & self.missing.get(self.epoch_start, set()))
 
     def moment(self, method: Method) -> Moment:
-        return moment_of(
-            self.chain, method, self.epoch, sorted(self.chain.roster | set(self.join())), self.absent()
-        )
+        return moment_of(self.chain, method, self.epoch, sorted(self.chain.roster | set(self.join())), self.absent())
 
     def advance(self) -> None:
         """The epoch is settled; the next one begins."""

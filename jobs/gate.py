@@ -55,9 +55,7 @@ def _open_chains(context: Context, source: Source, handover: Handover) -> list[C
     monitors = context.config.monitors_of(source.name)
     for name in handover.only:
         if name not in {monitor.name for monitor in monitors}:
-            raise UsageError(
-                f"{name!r} is no monitor of {source.name}{nearest(name, [m.name for m in monitors])}"
-            )
+            raise UsageError(f"{name!r} is no monitor of {source.name}{nearest(name, [m.name for m in monitors])}")
     chains, gaps = [], []
     for monitor in monitors:
         if handover.only and monitor.name not in handover.only:
@@ -95,8 +93,7 @@ def _site_statistics(context: Context, source: Source, handover: Handover, start
     events = context.lake.events(source, handover.landing, start, handover.end)
     own = ("item", "value", "site", "time")
     empty = [
-        F.count(F.when((F.col(n) if n in own else F.col("fields")[n]).isNull(), 1)).alias(f"no {n}")
-        for n in nulls
+        F.count(F.when((F.col(n) if n in own else F.col("fields")[n]).isNull(), 1)).alias(f"no {n}") for n in nulls
     ]
     rows = events.groupBy(F.unix_micros("epoch_start").alias("epoch_start"), "site").agg(
         F.count(F.lit(1)).alias("events"), F.min("value").alias("least"), F.max("value").alias("most"), *empty

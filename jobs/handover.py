@@ -38,9 +38,7 @@ class Handover:
     times: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def begin(
-        cls, source: str, clock: Clock, start: int, end: int, only: list[str], revise: str = ""
-    ) -> Self:
+    def begin(cls, source: str, clock: Clock, start: int, end: int, only: list[str], revise: str = "") -> Self:
         for name, moment in (("--from", start), ("--to", end)):
             if (moment - clock.origin) % clock.length:
                 below = clock.start_of(clock.epoch_of(moment))
@@ -62,9 +60,7 @@ class Handover:
             if not isinstance(plain, dict) or plain.keys() != {each.name for each in fields(cls)}:
                 raise ValueError("other keys than a hand-over has")
         except ValueError as error:
-            raise UsageError(
-                f"{GIVEN}: not the hand-over of a step ({error}); pass on its last line"
-            ) from error
+            raise UsageError(f"{GIVEN}: not the hand-over of a step ({error}); pass on its last line") from error
         return cls(**plain)
 
     def for_same(self, asked: Handover) -> Handover:

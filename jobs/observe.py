@@ -39,9 +39,7 @@ def observe(context: Context, handover: Handover) -> None:
             joined += run.roster_rows(write)
             for method in run.methods:
                 sites = place(context, run, method, write)
-                messages += [
-                    message_row(sent, run.chain.clock, name, method.name, write) for sent in sites.observe()
-                ]
+                messages += [message_row(sent, run.chain.clock, name, method.name, write) for sent in sites.observe()]
                 if isinstance(sites, ProcessSites):
                     here.append(sites)
                     context.live[write, name, method.name] = sites

@@ -31,9 +31,7 @@ def storage_fault(path: str, error: OSError) -> FarwatchError:
     if "is a directory" in str(error):  # Arrow gives it no class of its own
         return DataError(f"{path}: is a folder; name the files in it")
     if isinstance(error, PermissionError | NotADirectoryError):
-        return DataError(
-            f"{path}: cannot be read ({error.strerror or error}); check what it is and its permissions"
-        )
+        return DataError(f"{path}: cannot be read ({error.strerror or error}); check what it is and its permissions")
     return StorageError(f"{path}: cannot be read ({error}); try again")
 
 

@@ -81,7 +81,5 @@ class ProcessSites:
             )  # fmt: skip
 
     def _message(self, message: Message) -> dict[str, Any]:
-        row = message_row(
-            message, self.plan.chain.clock, self.plan.monitor.name, self.method.name, self.write
-        )
+        row = message_row(message, self.plan.chain.clock, self.plan.monitor.name, self.method.name, self.write)
         return row | {"day": row["epoch_start"].date()}

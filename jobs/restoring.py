@@ -41,9 +41,7 @@ class Memory:
         return kept
 
 
-def moment_of(
-    chain: Chain, method: Method, epoch: int, roster: Sequence[str], missing: Sequence[str]
-) -> Moment:
+def moment_of(chain: Chain, method: Method, epoch: int, roster: Sequence[str], missing: Sequence[str]) -> Moment:
     """What every node knows of an epoch."""
     sites = tuple(sorted(map(node_of_site, roster)))
     return Moment(

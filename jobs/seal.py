@@ -33,9 +33,7 @@ def seal(context: Context, handover: Handover) -> None:
         for monitor in context.config.monitors_of(handover.source):
             publish(context, handover.source, monitor.name)
     for name, reason in sorted(handover.failed.items()):
-        raise (ExpectationFailed if name in handover.monitors else EpochGapError)(
-            f"{name} is not sealed: {reason}"
-        )
+        raise (ExpectationFailed if name in handover.monitors else EpochGapError)(f"{name} is not sealed: {reason}")
 
 
 @dataclass
@@ -87,12 +85,8 @@ class _Sealing:
         outputs = ("gate", "synopses", "rosters", "inbox", "messages", "states", "drafts", "validations")
         writes = {output: given.write_of(output) for output in outputs}
         writes["site_states"] = given.write_of("site_states" if first else "later_site_states")
-        owners = {"synopses": run.inputs.wish.name} | dict.fromkeys(
-            ("site_states", "states", "drafts"), self.name
-        )
-        found = {
-            output: records.get((writes[output], output, owner, start)) for output, owner in owners.items()
-        }
+        owners = {"synopses": run.inputs.wish.name} | dict.fromkeys(("site_states", "states", "drafts"), self.name)
+        found = {output: records.get((writes[output], output, owner, start)) for output, owner in owners.items()}
         anew = sorted(run.anew) if first else []
         counts = {"answers": "drafts", "site_states": "site_states"}
         return Seal(

@@ -46,9 +46,7 @@ class SiteInputs:
         for seal in chain.seals:
             self.absent[chain.clock.epoch_of(seal.epoch_start)] = set(seal.missing_sites)
         needed = self._earlier(chain, self.first, self.last)
-        self.earlier_seals = [
-            seal for seal in chain.seals if chain.clock.epoch_of(seal.epoch_start) in needed
-        ]
+        self.earlier_seals = [seal for seal in chain.seals if chain.clock.epoch_of(seal.epoch_start) in needed]
 
     def sites(self) -> dict[int, set[str]]:
         """The sites that have events in each epoch of this run."""
@@ -65,9 +63,7 @@ class SiteInputs:
         sealed = self.lake.sealed(SYNOPSES, self.earlier_seals, ["synopses"], self.only, columns)
         images: dict[int, dict[str, bytes]] = {}
         for rows in (sealed, self._of_this_run(columns)):
-            cells = zip(
-                self._epochs(rows), rows["site"].to_pylist(), rows["payload"].to_pylist(), strict=True
-            )
+            cells = zip(self._epochs(rows), rows["site"].to_pylist(), rows["payload"].to_pylist(), strict=True)
             for epoch, site, image in cells:
                 images.setdefault(epoch, {})[site] = image
         return images

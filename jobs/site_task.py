@@ -99,18 +99,14 @@ class SiteTask:
             memory.states[node] = role.start(node)
         state = memory.states[node]
         for epoch in sorted(epoch for epoch in rows.received if epoch < self.epoch):
-            replay(
-                self.method, self.moments[epoch], node, state, rows.received[epoch], rows.sent.get(epoch, [])
-            )
+            replay(self.method, self.moments[epoch], node, state, rows.received[epoch], rows.sent.get(epoch, []))
         if self.does == "observe":
             return self._observe(rows, node, memory, moment)
         return self._answer(rows, node, state, moment)
 
     def _observe(self, rows: _SiteRows, node: str, memory: Memory, moment: Moment) -> list[dict[str, Any]]:
         state = memory.states[node]
-        posts = self.method.site.observe(
-            state, moment, self._merged(rows.arriving), self._merged(rows.expiring)
-        )
+        posts = self.method.site.observe(state, moment, self._merged(rows.arriving), self._merged(rows.expiring))
         sent = stamp(moment.topology, moment.epoch, 0, node, posts)
         kept = memory.changed(node, state)
         out = [_message(rows.site, message) for message in sent]

@@ -90,11 +90,7 @@ class SparkSites:
         moments[epoch] = self.plan.moment(self.method)
         task = SiteTask(self.method, self.plan.inputs.wish.summary, does, epoch, round_, moments)
         rows = reduce(lambda one, other: one.unionByName(other), parts)
-        return (
-            rows.repartition("site")
-            .sortWithinPartitions("site", "epoch", "round")
-            .mapInArrow(task, OUTPUT_DDL)
-        )
+        return rows.repartition("site").sortWithinPartitions("site", "epoch", "round").mapInArrow(task, OUTPUT_DDL)
 
     def _asked(self, nodes: Iterable[str]) -> list[DataFrame]:
         sites = sorted(map(site_of_node, nodes))
@@ -127,17 +123,11 @@ class SparkSites:
         rows = self._read_synopses([plan.unsealed({"synopses": inputs.write})])
         if self.method.name in plan.chain.anew:
             counting = set(inputs.window.members(plan.epoch))
-            seals = [
-                seal
-                for seal in inputs.earlier_seals
-                if plan.chain.clock.epoch_of(seal.epoch_start) in counting
-            ]
+            seals = [seal for seal in inputs.earlier_seals if plan.chain.clock.epoch_of(seal.epoch_start) in counting]
             absent = [
                 (site, seal.epoch_start) for seal in seals for site in seal.missing_sites
             ]  # fmt: skip
-            earlier = self._read_synopses(seals).join(
-                self._pairs(absent), ["site", "epoch_start"], "left_anti"
-            )
+            earlier = self._read_synopses(seals).join(self._pairs(absent), ["site", "epoch_start"], "left_anti")
             rows = rows.unionByName(earlier)
         return self._shaped(rows.join(self._names(sites), "site"), "arriving", "payload").withColumn(
             "form", F.lit(None)
@@ -190,9 +180,7 @@ class SparkSites:
         from pyspark.sql import functions as F
 
         rows = self._stamped(out.where("kind = 'message'")).drop("kind").withColumnRenamed("letter", "kind")
-        self.lake.site_tables.append(
-            OUTBOX, rows.withColumn("bytes", F.octet_length("payload").cast("bigint"))
-        )
+        self.lake.site_tables.append(OUTBOX, rows.withColumn("bytes", F.octet_length("payload").cast("bigint")))
 
     def _stamped(self, rows: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
@@ -229,9 +217,7 @@ class SparkSites:
         pairs = self._pairs(named, "write")
         rows = self.lake.frame(table).join(pairs, ["write", "epoch_start"])
         if of_monitor:
-            rows = rows.where(
-                (F.col("monitor") == self.plan.monitor.name) & (F.col("method") == self.method.name)
-            )
+            rows = rows.where((F.col("monitor") == self.plan.monitor.name) & (F.col("method") == self.method.name))
         return rows
 
     def _pairs(self, pairs: Sequence[tuple[str, int]], name: str = "site") -> DataFrame:

@@ -33,17 +33,13 @@ def summarise(context: Context, handover: Handover) -> None:
     with handover.timed("summarise"):
         write = handover.writes["synopses"] = new_write("summarise")
         start = min(handover.monitors.values())
-        if not any(
-            seal.counts.get("landed") for seal in context.lake.ledger.landed(source.name, start, handover.end)
-        ):
+        if not any(seal.counts.get("landed") for seal in context.lake.ledger.landed(source.name, start, handover.end)):
             return
         events = context.lake.events(source, handover.landing, start, handover.end)
         monitors = [context.config.monitor(name) for name in sorted(handover.monitors)]
         frames = [_synopses(events, source, wish, write) for wish in wanted_by_all(monitors, source)]
         context.lake.site_tables.append(SYNOPSES, reduce(lambda one, other: one.unionByName(other), frames))
-        context.lake.append(
-            WRITES, record_site_write(context.lake, SYNOPSES, source.name, "summarise", write)
-        )
+        context.lake.append(WRITES, record_site_write(context.lake, SYNOPSES, source.name, "summarise", write))
 
 
 def _synopses(events: DataFrame, source: Source, wish: Wanted, write: str) -> DataFrame:
@@ -83,9 +79,7 @@ class BuildSynopses:
         for batch in batches:
             payloads = [self._payload(batch["sums"][row]) for row in range(batch.num_rows)]
             constants = {"source": self.source, "summary": self.wish.name, "write": self.write}
-            columns = {
-                name: pa.array([text] * batch.num_rows, pa.string()) for name, text in constants.items()
-            }
+            columns = {name: pa.array([text] * batch.num_rows, pa.string()) for name, text in constants.items()}
             columns |= {name: batch[name] for name in ("epoch_start", "day", "site", "events")}
             columns["payload"] = pa.array(payloads, pa.binary())
             yield pa.RecordBatch.from_pydict(

@@ -41,9 +41,7 @@ def validate(context: Context, handover: Handover) -> None:
             if not finding.success and finding.severity == "critical":
                 reason = f"{finding.expectation}: {finding.detail or finding.observed}"
                 # Rows that do not say whose they are may be anyone's.
-                for name in (
-                    [finding.monitor] if finding.monitor in handover.monitors else list(handover.monitors)
-                ):
+                for name in [finding.monitor] if finding.monitor in handover.monitors else list(handover.monitors):
                     handover.failed.setdefault(name, reason)
                     say(f"{name}, epoch {format_time(finding.epoch_start)}: {reason}", style="red")
 

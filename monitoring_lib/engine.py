@@ -41,9 +41,7 @@ class LocalSites:
     keep: Keep = _nothing_kept
     moment: Moment = field(init=False)
 
-    def observe(
-        self, moment: Moment, arriving: Mapping[str, Any], expiring: Mapping[str, Any]
-    ) -> list[Message]:
+    def observe(self, moment: Moment, arriving: Mapping[str, Any], expiring: Mapping[str, Any]) -> list[Message]:
         """One epoch's events at every present site; what the sites say on their own account."""
         self.moment = moment
         role, empty = self.method.site, self.method.question.summary(self.method.ask).empty()
@@ -95,9 +93,7 @@ class InnerNodes:
         sent: list[Message] = []
         for node in self.moment.topology.inner:
             if round_ == 1 or node in inbox:
-                sent += receive(
-                    self.method, self.moment, node, self.states[node], inbox.get(node, ()), round_
-                )
+                sent += receive(self.method, self.moment, node, self.states[node], inbox.get(node, ()), round_)
         return sent
 
     def close(self, round_: int) -> list[Message]:
@@ -177,9 +173,7 @@ class Settled:
     answers: list[Answer]
 
 
-def resolve(
-    moment: Moment, method: Method, sites: Sites, inner: InnerNodes, sent: Sequence[Message]
-) -> Settled:
+def resolve(moment: Moment, method: Method, sites: Sites, inner: InnerNodes, sent: Sequence[Message]) -> Settled:
     """Rounds until settled, then the inner nodes' upkeep, which its receivers take in without a word."""
     inner.begin(moment)
     ledger = settle(sites, inner, sent, method.most_rounds(len(moment.sites)))

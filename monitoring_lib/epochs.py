@@ -26,9 +26,7 @@ def parse_duration(text: str) -> int:
         total += int(part[1]) * _UNITS[part[2]]
         at = part.end()
     if at < len(text) or total == 0:
-        raise ValueError(
-            f"{text!r} is not a duration; write numbers with units of {', '.join(_UNITS)}: 10s, 1h30m"
-        )
+        raise ValueError(f"{text!r} is not a duration; write numbers with units of {', '.join(_UNITS)}: 10s, 1h30m")
     return total
 
 

@@ -136,18 +136,14 @@ class _Parser:
         if token["text"] is not None:
             return Text(token["text"].replace("''", "'"))
         if token["name"] is None:
-            raise self._fault(
-                f"found {token[0].strip()!r} where a column, a 'text' or a function should be", token
-            )
+            raise self._fault(f"found {token[0].strip()!r} where a column, a 'text' or a function should be", token)
         if not self._next_is("("):
             return Column(token["name"])
         return self._call(token, depth)
 
     def end(self) -> None:
         if self._token is not None:
-            raise self._fault(
-                f"found {self._token[0].strip()!r} where the expression should end", self._token
-            )
+            raise self._fault(f"found {self._token[0].strip()!r} where the expression should end", self._token)
 
     def _call(self, name: re.Match[str], depth: int) -> Call:
         function = name["name"]
@@ -198,9 +194,7 @@ class _Parser:
             self._at = len(self._text) - len(rest)
             if rest[0] in "'`":
                 raise self._fault(f"{rest[0]} is opened and never closed")
-            raise self._fault(
-                f"{rest[0]!r} is not understood; a name with other characters stands in backquotes"
-            )
+            raise self._fault(f"{rest[0]!r} is not understood; a name with other characters stands in backquotes")
         self._at = self._token.end()
 
     def _fault(self, what: str, token: re.Match[str] | None = None) -> ValueError:

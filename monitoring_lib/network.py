@@ -195,9 +195,7 @@ def stamp(topology: Topology, epoch: int, round_: int, sender: str, posts: Itera
         payload = encode(post.letter)
         for receiver in receivers:
             if not topology.linked(sender, receiver):
-                raise ProtocolError(
-                    f"{sender!r} sent {post.letter.kind()} to {receiver!r}, which it has no edge to"
-                )
+                raise ProtocolError(f"{sender!r} sent {post.letter.kind()} to {receiver!r}, which it has no edge to")
             messages.append(
                 Message(
                     epoch, round_, sender, len(messages), receiver,

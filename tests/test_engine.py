@@ -140,9 +140,7 @@ def test_an_epoch_is_observed_settled_closed_and_answered() -> None:
         "b": ["0+[]-['y']", "@coordinator:ask", "@coordinator:ask"],
         COORDINATOR: ["a:up", "b:up", "b:reply", "b:reply", "close"],
     }
-    assert network.sites.states["a"].words == ["0+['x']-[]", "@coordinator:bye"], (
-        "upkeep comes after the answers"
-    )
+    assert network.sites.states["a"].words == ["0+['x']-[]", "@coordinator:bye"], "upkeep comes after the answers"
 
 
 def test_inner_nodes_are_called_in_round_one_even_if_nobody_spoke() -> None:
@@ -203,9 +201,7 @@ def test_a_missing_site_that_answers_is_refused_by_name() -> None:
         {"observe": [Post(COORDINATOR, Word("up"))], "ask": [Post(COORDINATOR, Word("reply"))]},
         {"up": [Post("b", Word("ask"))]},
     )
-    with pytest.raises(
-        ProtocolError, match="'b' is missing in epoch 0 and must not speak, yet it answers word"
-    ):
+    with pytest.raises(ProtocolError, match="'b' is missing in epoch 0 and must not speak, yet it answers word"):
         Network(method).step(at(method, 0, missing="b"), {}, {})
 
 

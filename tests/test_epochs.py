@@ -71,11 +71,7 @@ def test_times_are_as_fine_as_they_need_to_be(text: str) -> None:
 
 
 def test_zones_are_turned_into_utc_and_none_means_utc() -> None:
-    assert (
-        parse_time("2001-01-31T08:00+02:00")
-        == parse_time("2001-01-31T06:00Z")
-        == parse_time("2001-01-31 06:00")
-    )
+    assert parse_time("2001-01-31T08:00+02:00") == parse_time("2001-01-31T06:00Z") == parse_time("2001-01-31 06:00")
     there = datetime(2001, 1, 31, 8, tzinfo=timezone(timedelta(hours=2)))
     assert to_microseconds(there) == to_microseconds(datetime(2001, 1, 31, 6, tzinfo=UTC))
     assert to_microseconds(datetime(2001, 1, 31, 6)) == to_microseconds(there)

@@ -13,9 +13,7 @@ DRAWN = re.findall(r"^([│├└─ ]*)(\w+)(?: +(\d))?(?:  .*)?$", errors.__do
 
 
 def defined() -> dict[str, type[FarwatchError]]:
-    kinds = [
-        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FarwatchError)
-    ]
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FarwatchError)]
     return {kind.__name__: kind for kind in kinds}
 
 

@@ -30,9 +30,7 @@ from monitoring_lib.network import (
 
 SITES = ("a", "b", "c", "d", "e")
 TREE = Tree.balanced(SITES, fanout=2)
-topologies = pytest.mark.parametrize(
-    "topology", [Star(SITES), Mesh(SITES), TREE], ids=["star", "mesh", "tree"]
-)
+topologies = pytest.mark.parametrize("topology", [Star(SITES), Mesh(SITES), TREE], ids=["star", "mesh", "tree"])
 
 
 @dataclass(slots=True)
@@ -76,9 +74,7 @@ def test_inner_nodes_are_no_sites() -> None:
 @topologies
 def test_edges_go_both_ways_and_are_those_of_the_neighbours(topology: Topology) -> None:
     for one in topology.nodes:
-        assert {other for other in topology.nodes if topology.linked(one, other)} == set(
-            topology.neighbours(one)
-        )
+        assert {other for other in topology.nodes if topology.linked(one, other)} == set(topology.neighbours(one))
         for other in topology.nodes:
             assert topology.linked(one, other) == topology.linked(other, one)
         assert not topology.linked(one, one)
@@ -87,9 +83,7 @@ def test_edges_go_both_ways_and_are_those_of_the_neighbours(topology: Topology) 
 @topologies
 def test_nobody_outside_the_topology_has_an_edge(topology: Topology) -> None:
     for stranger in ("stranger", "@stranger", ALL, "", "@tree/9/9"):
-        assert not any(
-            topology.linked(node, stranger) or topology.linked(stranger, node) for node in topology.nodes
-        )
+        assert not any(topology.linked(node, stranger) or topology.linked(stranger, node) for node in topology.nodes)
     assert not topology.linked("stranger", "other stranger")
 
 
@@ -117,12 +111,8 @@ def test_a_balanced_tree_groups_sites_in_their_order_up_to_the_root() -> None:
     assert not TREE.linked("@tree/1/0", "@tree/1/1")
 
 
-@pytest.mark.parametrize(
-    ("sites", "fanout", "depth"), [(0, 2, 0), (1, 2, 1), (4, 4, 1), (5, 4, 2), (1000, 10, 3)]
-)
-def test_no_node_of_a_balanced_tree_has_more_children_than_the_fanout(
-    sites: int, fanout: int, depth: int
-) -> None:
+@pytest.mark.parametrize(("sites", "fanout", "depth"), [(0, 2, 0), (1, 2, 1), (4, 4, 1), (5, 4, 2), (1000, 10, 3)])
+def test_no_node_of_a_balanced_tree_has_more_children_than_the_fanout(sites: int, fanout: int, depth: int) -> None:
     tree = Tree.balanced([f"site {number}" for number in range(sites)], fanout)
     assert max(len(tree.children(node)) for node in tree.inner) <= fanout
     assert {tree.level(node) for node in tree.nodes if is_site(node)} <= {depth}
@@ -186,9 +176,7 @@ def test_a_post_to_all_is_one_message_to_each_neighbour_whatever_the_roster_orde
         (Mesh(SITES), "a", "stranger"), (TREE, "a", "b"), (TREE, "a", COORDINATOR), (TREE, "a", "@tree/1/1"),
     ],
 )  # fmt: skip
-def test_an_edge_outside_the_topology_is_refused_by_name(
-    topology: Topology, sender: str, receiver: str
-) -> None:
+def test_an_edge_outside_the_topology_is_refused_by_name(topology: Topology, sender: str, receiver: str) -> None:
     with pytest.raises(ProtocolError) as refusal:
         stamp(topology, 0, 0, sender, [Post(receiver, SomeNews())])
     assert str(refusal.value) == f"{sender!r} sent some-news to {receiver!r}, which it has no edge to"

@@ -42,9 +42,7 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
         (tmp_path / f"{module}.py").write_text(source)
         info = tmp_path / f"{module}-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 1.0\n"
-        )
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[{protocols.ENTRY_POINTS}]\nechoes = {module}:Echoes\n")
 
     known = set(sys.modules)

@@ -15,8 +15,7 @@ from monitoring_lib.tally import Tally
 names = st.sampled_from(["", "a", "b", "Ü", "@", "x" * 50])
 numbers = st.integers(-(2**70), 2**70) | st.integers(-2, 2)
 steps = st.lists(
-    st.tuples(st.sampled_from(["add", "set", "drop"]), names, numbers)
-    | st.tuples(st.just("clear"), names, numbers),
+    st.tuples(st.sampled_from(["add", "set", "drop"]), names, numbers) | st.tuples(st.just("clear"), names, numbers),
     max_size=12,
 )
 
@@ -34,9 +33,7 @@ def act(tally: Tally, step: tuple[str, str, int]) -> None:
 def crossed(tally: Tally, changes_only: bool) -> Tally:
     """The tally as its image gives it back."""
     plain = tally.pack(changes_only)
-    return Tally.unpack(
-        [plain[0], [list(n) if isinstance(n, tuple) else n for n in plain[1]], *plain[2:]], "here"
-    )
+    return Tally.unpack([plain[0], [list(n) if isinstance(n, tuple) else n for n in plain[1]], *plain[2:]], "here")
 
 
 @given(steps)
@@ -54,10 +51,7 @@ def test_a_tally_does_what_a_dict_with_zeros_does(story: list[tuple[str, str, in
     assert dict(tally.items()) == plain
     assert set(tally) == set(plain)
     assert len(tally) == len(plain)
-    assert all(
-        tally.get(name) == plain.get(name, 0) and (name in tally) == (name in plain)
-        for name in ("", "a", "zz")
-    )
+    assert all(tally.get(name) == plain.get(name, 0) and (name in tally) == (name in plain) for name in ("", "a", "zz"))
 
 
 @given(st.lists(steps, min_size=1, max_size=6))

@@ -55,8 +55,7 @@ def main() -> int:
         print(
             "Set-up stopped: Farwatch needs Python 3.11, 3.12 or 3.13, but %s is Python %d.%d and no usable "
             "python3.11, python3.12 or python3.13 is on PATH; install one of them, or name it: "
-            "make setup PYTHON=/path/to/python3.12"
-            % (sys.executable, sys.version_info[0], sys.version_info[1]),
+            "make setup PYTHON=/path/to/python3.12" % (sys.executable, sys.version_info[0], sys.version_info[1]),
             file=sys.stderr,
         )
         return 1

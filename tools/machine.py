@@ -126,9 +126,7 @@ def network_settings_for_uv(pip_settings: str, environ: Mapping[str, str]) -> di
     return variables
 
 
-def run(
-    command: Sequence[str | Path], environ: Mapping[str, str], log: Path, lock: int | None = None
-) -> None:
+def run(command: Sequence[str | Path], environ: Mapping[str, str], log: Path, lock: int | None = None) -> None:
     """Runs a command with its output in `log`; SetupError where it fails.
 
     The child inherits the lock: where the set-up is killed, the lock lasts until its orphan has ended too.
@@ -183,9 +181,7 @@ def explain_os_error(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return REASONS[0][1]
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return (
-            f"{error.filename} cannot be written; make it yours (chown) or remove it, then run set-up again"
-        )
+        return f"{error.filename} cannot be written; make it yours (chown) or remove it, then run set-up again"
     return f"{error}; mend that, then run set-up again"
 
 

@@ -75,9 +75,7 @@ class Setup:
         project = read(self.root / "pyproject.toml")
         return [
             Stage("venv", f"Python {python} environment in .venv", (python, str(self.venv)), self.make_venv),
-            Stage(
-                "installer", "installer (uv)", (installer,), lambda: self.install_uv(installer), fragile=True
-            ),
+            Stage("installer", "installer (uv)", (installer,), lambda: self.install_uv(installer), fragile=True),
             Stage("packages", f"{count} locked packages", (lock_text,), self.install_packages, fragile=True),
             Stage("jars", "Delta jars for Spark", (DELTA_PACKAGE, read(self.sums_file)), self.fetch_jars),
             Stage("project", "Farwatch itself", (lock_text, project, *present), self.install_project),
@@ -134,9 +132,7 @@ class Setup:
     def install_uv(self, section: str) -> None:
         requirement = self.home / "uv.txt"
         requirement.write_text(section)
-        self.run(
-            self.python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", requirement
-        )
+        self.run(self.python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", requirement)
         requirement.unlink()
 
     def install_packages(self) -> None:

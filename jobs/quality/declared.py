@@ -39,9 +39,7 @@ def check_rows(table: Table, rows: pa.Table) -> list[Finding]:
         rows = rows.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         name, detail = f"{table.name}: columns of the declared types", _short(str(error), 300)
-        return [
-            Finding(start, name, False, monitor=monitor, detail=detail) for monitor, start in _whole(rows)
-        ]
+        return [Finding(start, name, False, monitor=monitor, detail=detail) for monitor, start in _whole(rows)]
     if rows.num_rows == 0:
         return []
     missing = _missing(table, rows)
@@ -73,9 +71,7 @@ def _checks(table: Table) -> Iterator[Check]:
     yield _shape(table, _MISSING)
     yield check("no missing values", "ColumnValuesToBeNull", column=_MISSING)
     if len(table.key) > 1:
-        yield check(
-            "key is unique", "CompoundColumnsToBeUnique", column_list=list(table.key), ignore_row_if="never"
-        )
+        yield check("key is unique", "CompoundColumnsToBeUnique", column_list=list(table.key), ignore_row_if="never")
     else:
         yield check("key is unique", "ColumnValuesToBeUnique", column=table.key[0])
     for name, column in table.columns.items():
@@ -88,9 +84,7 @@ def _checks(table: Table) -> Iterator[Check]:
             )
         if column.among:
             among = ", ".join(column.among)
-            yield check(
-                f"{name} among {among}", "ColumnValuesToBeInSet", column=name, value_set=list(column.among)
-            )
+            yield check(f"{name} among {among}", "ColumnValuesToBeInSet", column=name, value_set=list(column.among))
     if set(_BOUNDS) <= set(table.columns):
         for smaller, larger in pairwise(_BOUNDS):
             yield check(
@@ -161,8 +155,7 @@ def _parts(rows: pa.Table) -> list[Part]:
     """Whose and of when each row is."""
     monitors, starts = _values(rows, "monitor", Kind.STRING), _values(rows, "epoch_start", Kind.TIMESTAMP)
     return [
-        (monitor or "", to_microseconds(start) if start else 0)
-        for monitor, start in zip(monitors, starts, strict=True)
+        (monitor or "", to_microseconds(start) if start else 0) for monitor, start in zip(monitors, starts, strict=True)
     ]
 
 
@@ -178,9 +171,7 @@ def _describe(table: Table, rows: pa.Table, at: int, missing: str | None) -> str
     numbers = [name for name, column in table.columns.items() if column.least is not None or column.among]
     numbers += [name for name in _BOUNDS if name in table.columns]
     names = dict.fromkeys([*table.key, *numbers])
-    told = [
-        f"{name} {_text(rows[name][at].as_py())}" for name in names if name not in ("monitor", "epoch_start")
-    ]
+    told = [f"{name} {_text(rows[name][at].as_py())}" for name in names if name not in ("monitor", "epoch_start")]
     return (f"no {missing}; " if missing else "") + ", ".join(told)
 
 

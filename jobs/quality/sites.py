@@ -54,6 +54,4 @@ def _findings(grid: Grid, checks: Iterable[SiteCheck], broken: Mapping[str, Brok
         for row in failed.rows:
             observed, detail = one.words(row)
             start, site = grid.starts[int(epochs[row])], grid.sites[int(sites[row])]
-            yield Finding(
-                start, check.name, False, failed.severity, site=site, observed=observed, detail=detail
-            )
+            yield Finding(start, check.name, False, failed.severity, site=site, observed=observed, detail=detail)

@@ -88,9 +88,7 @@ def _broken(result: Any) -> Broken:
 def _reason(told: Mapping[str, Any]) -> str:
     """An exception of the whole check stands there itself, those of its parts each under a key."""
     parts = [told, *(part for part in told.values() if isinstance(part, Mapping))]
-    return "; ".join(
-        sorted({str(part["exception_message"]) for part in parts if part.get("exception_message")})
-    )
+    return "; ".join(sorted({str(part["exception_message"]) for part in parts if part.get("exception_message")}))
 
 
 @cache

@@ -56,9 +56,7 @@ def _pieces(path: str, source: Source) -> Pieces:
     if source.format in ("parquet", "delta"):
         version = delta_versions.parse(path)
         if source.format == "delta" and version is None:
-            raise DataError(
-                f"{path}: is no version of a Delta table; the source's path is to name the table's folder"
-            )
+            raise DataError(f"{path}: is no version of a Delta table; the source's path is to name the table's folder")
         schema, batches = parquet_batches(path) if version is None else delta_batches(version)
         _refuse_missing(path, needed, schema.names)
         _refuse_nested(path, needed, schema)

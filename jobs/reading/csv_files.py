@@ -51,9 +51,7 @@ class CsvFile:
         left, self._broken = self._broken, []
         last = left[-1].raw if left else last
         if text.quotes % 2 and "\n" in last:
-            raise DataError(
-                f"{self._stream.path}: the last record opens a quote that is never closed: {last[:80]!r}"
-            )
+            raise DataError(f"{self._stream.path}: the last record opens a quote that is never closed: {last[:80]!r}")
         yield self._numbered(None, line, text.marked)[0], left
 
     def _header(self) -> list[str]:
@@ -63,24 +61,18 @@ class CsvFile:
         while end >= 0 and start.count(b'"', blank, end) % 2:
             end = start.find(b"\n", end + 1)
         if end < 0 and len(start) == LONGEST_HEADER:
-            raise DataError(
-                f"{self._stream.path}: has no end of the header in its first {LONGEST_HEADER} bytes"
-            )
+            raise DataError(f"{self._stream.path}: has no end of the header in its first {LONGEST_HEADER} bytes")
         header = self._stream.read(len(start) if end < 0 else end + 1)[blank:].decode(errors="replace")
         names = next(csv.reader(io.StringIO(header, newline=""), delimiter=self._options.delimiter), [])
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise DataError(
-                f"{self._stream.path}: the header names {twice[0]!r} twice; give each column its own name"
-            )
+            raise DataError(f"{self._stream.path}: the header names {twice[0]!r} twice; give each column its own name")
         return names
 
     def _open(self, text: MarkedText) -> arrow_csv.CSVStreamingReader:
         return arrow_csv.open_csv(
             pa.PythonFile(text, mode="r"),
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False, block_size=LONGEST_RECORD, column_names=self.names
-            ),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=LONGEST_RECORD, column_names=self.names),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self._options.delimiter,
                 newlines_in_values=True,
@@ -111,14 +103,8 @@ class CsvFile:
         self._broken = [row for row in self._broken if row.line >= end]
         columns = {} if batch is None else dict(zip(self.names, batch.columns, strict=True))
         reasons = Reasons()
-        sound = (
-            {name: _without_marks(name, column, reasons) for name, column in columns.items()}
-            if marked
-            else columns
-        )
-        return Chunk(
-            pa.array(numbers, pa.int64()), sound, lambda row: self._raw(columns, row), reasons
-        ), with_it
+        sound = {name: _without_marks(name, column, reasons) for name, column in columns.items()} if marked else columns
+        return Chunk(pa.array(numbers, pa.int64()), sound, lambda row: self._raw(columns, row), reasons), with_it
 
     def _raw(self, columns: dict[str, pa.Array], row: int) -> str:
         """A record as CSV again: the same fields, quoted where they have to be."""

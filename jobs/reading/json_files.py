@@ -24,9 +24,7 @@ def read_json(stream: Stream, columns: list[str]) -> Iterator[Chunk]:
     first = stream.peek(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     refuse_binary(stream.path, first)
     if first.startswith(b"[") or first.split(b"\n", 1)[0].strip() == b"{":
-        raise DataError(
-            f"{stream.path}: is one JSON value over many lines; write one object a line (JSON lines)"
-        )
+        raise DataError(f"{stream.path}: is one JSON value over many lines; write one object a line (JSON lines)")
     line = 1
     for lines in _pieces(stream):
         chunk = _chunk(lines, line, columns)
@@ -86,9 +84,7 @@ def _text(name: str, value: Any, row: int, reasons: Reasons) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict | list):
-        reasons.add(
-            row, f"{name} is {'an object' if isinstance(value, dict) else 'a list'}, not a plain value"
-        )
+        reasons.add(row, f"{name} is {'an object' if isinstance(value, dict) else 'a list'}, not a plain value")
         return None
     if isinstance(value, str):
         try:

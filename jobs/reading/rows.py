@@ -48,11 +48,7 @@ def rows_of(chunk: Chunk, source: Source) -> pa.RecordBatch:
         expression = source.expressions[name]
         if isinstance(expression, Column):
             column = chunk.columns[expression.name]
-            if (
-                pa.types.is_temporal(column.type)
-                or pa.types.is_decimal(column.type)
-                or _is_number(column.type)
-            ):
+            if pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type) or _is_number(column.type):
                 return column
         return text(name)
 
@@ -72,10 +68,7 @@ def rows_of(chunk: Chunk, source: Source) -> pa.RecordBatch:
 
 def broken_rows(broken: Sequence[Broken]) -> pa.RecordBatch:
     """Rows of records that could not be taken apart."""
-    rows = [
-        dict.fromkeys(ROWS.names) | {"line": row.line, "fault": row.reason, "raw": cut(row.raw)}
-        for row in broken
-    ]
+    rows = [dict.fromkeys(ROWS.names) | {"line": row.line, "fault": row.reason, "raw": cut(row.raw)} for row in broken]
     return pa.RecordBatch.from_pylist(rows, schema=ROWS)
 
 

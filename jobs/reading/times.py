@@ -127,11 +127,7 @@ def _of_pattern(texts: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
     parsed = pd.to_datetime(
         pd.Series(texts.to_pandas(), dtype="object"), format=source.time_format, errors="coerce", utc=zoned
     )
-    values = (
-        parsed.to_numpy("datetime64[ns]")
-        if not zoned
-        else parsed.dt.tz_localize(None).to_numpy("datetime64[ns]")
-    )
+    values = parsed.to_numpy("datetime64[ns]") if not zoned else parsed.dt.tz_localize(None).to_numpy("datetime64[ns]")
     missing = np.isnat(values)
     for at in np.flatnonzero(missing & texts.is_valid().to_numpy(False)):
         reasons.add(int(at), f"time {shown(texts[int(at)].as_py())} does not match {source.time_format}")
@@ -162,6 +158,4 @@ def _why_lost(moment: datetime, zone: str) -> str:
     back = there.astimezone(UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
     if back != moment:
         return f"time {shown(str(moment))} does not exist in {zone}: clocks went forward"
-    return (
-        f"time {shown(str(moment))} comes twice in {zone}: say `repeated_hour`, or write times with an offset"
-    )
+    return f"time {shown(str(moment))} comes twice in {zone}: say `repeated_hour`, or write times with an offset"

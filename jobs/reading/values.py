@@ -38,9 +38,7 @@ def parse_values(column: pa.Array, scale: int, reasons: Reasons) -> pa.Array:
 
 def whole_numbers_behind(decimals: pa.Array) -> pa.Array:
     """Decimals of at most 18 digits without their point: the lower half of the 16 bytes that each takes."""
-    words = np.frombuffer(decimals.buffers()[1], np.int64)[::2][
-        decimals.offset : decimals.offset + len(decimals)
-    ]
+    words = np.frombuffer(decimals.buffers()[1], np.int64)[::2][decimals.offset : decimals.offset + len(decimals)]
     return pa.array(words, mask=decimals.is_null().to_numpy(zero_copy_only=False))
 
 

@@ -21,13 +21,9 @@ def of_source(source: Source) -> Iterator[Finding]:
             remedy = nearest(column, source.columns).removeprefix("; ")
             yield Finding(("quality", "nulls", column), "is no column of this source", remedy)
     if source.quality.ranges and "value" not in source.columns:
-        yield Finding(
-            ("quality", "ranges", "value"), "the source has no value", "add `value: ...` to `columns`"
-        )
+        yield Finding(("quality", "ranges", "value"), "the source has no value", "add `value: ...` to `columns`")
     if source.scale != 1 and "value" not in source.columns:
-        yield Finding(
-            ("scale",), "the source has no value to scale", "add `value: ...` to `columns`, or drop it"
-        )
+        yield Finding(("scale",), "the source has no value to scale", "add `value: ...` to `columns`, or drop it")
     ends = source.quality.ranges.get("value", [None, None])
     if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
         yield Finding(("quality", "ranges", "value"), "the lowest lies above the highest", "turn them round")
@@ -42,9 +38,7 @@ def _columns_of(source: Source) -> Iterator[Finding]:
         if not name or len(name) > 200:
             yield Finding(("columns", name), "is no name for a column", "write one of 1 to 200 characters")
     time = source.expressions.get("time")
-    if source.time_format in ("seconds", "milliseconds", "microseconds") and isinstance(
-        time, expressions.Text
-    ):
+    if source.time_format in ("seconds", "milliseconds", "microseconds") and isinstance(time, expressions.Text):
         yield Finding(("columns", "time"), "is the same for every row", "name a column")
     if isinstance(source.csv.header, list) and len(set(source.csv.header)) < len(source.csv.header):
         yield Finding(("csv", "header"), "names a column twice", "give each its own name")
@@ -53,16 +47,12 @@ def _columns_of(source: Source) -> Iterator[Finding]:
 def has_site(source: Source) -> Iterator[Finding]:
     """A replayed trace may be dealt to sites; what is scheduled has to say where things happen."""
     if "site" not in source.columns:
-        yield Finding(
-            ("columns", "site"), "is missing", "add `site: ...`; for a single site write a text: \"'all'\""
-        )
+        yield Finding(("columns", "site"), "is missing", "add `site: ...`; for a single site write a text: \"'all'\"")
 
 
 def of_monitor(monitor: Monitor) -> Iterator[Finding]:
     if monitor.reset is not None and monitor.window is not None:
-        yield Finding(
-            ("reset",), "a sliding window forgets by itself", "drop `reset`, or write `window: growing`"
-        )
+        yield Finding(("reset",), "a sliding window forgets by itself", "drop `reset`, or write `window: growing`")
     if monitor.method in monitor.shadow:
         yield Finding(("shadow",), f"shadows its own method {monitor.method!r}", "take it out of the list")
     if len(set(monitor.shadow)) < len(monitor.shadow):
@@ -82,9 +72,7 @@ def of_both(monitor: Monitor, source: Source) -> Iterator[Finding]:
         yield Finding(("measure",), f"the source {source.name!r} has no value", remedy)
     for column in sorted(expressions.parse(monitor.item).columns - _texts_of(source)):
         remedy = nearest(column, _texts_of(source)).removeprefix("; ")
-        yield Finding(
-            ("item",), f"the source {source.name!r} has no column {column!r} to name an item by", remedy
-        )
+        yield Finding(("item",), f"the source {source.name!r} has no column {column!r} to name an item by", remedy)
 
 
 def _texts_of(source: Source) -> set[str]:

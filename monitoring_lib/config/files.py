@@ -125,9 +125,7 @@ def _layers(folder: Path, environment: str, found: list[Fault]) -> list[str]:
     known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name[0] not in "._")
     if environment not in known:
         problem = f"there is no environment {environment!r} (FARWATCH_ENV)"
-        found.append(
-            Fault(str(folder), None, "", "", problem, nearest(environment, known).removeprefix("; "))
-        )
+        found.append(Fault(str(folder), None, "", "", problem, nearest(environment, known).removeprefix("; ")))
         return [BASE]
     return [BASE, environment]
 
@@ -175,9 +173,7 @@ def _named(kind: str, documents: dict[str, Marked], found: list[Fault]) -> Itera
         _name_by_file(document, below.removeprefix(kind + "/").removesuffix(".yml"))
         name = str(document.value["name"])
         if name in files:
-            found.append(
-                document.fault(("name",), f"{files[name]} has this name too", "give each its own name")
-            )
+            found.append(document.fault(("name",), f"{files[name]} has this name too", "give each its own name"))
             continue
         files[name] = document.mark_of(()).file
         yield name, document

@@ -45,13 +45,7 @@ class Marked:
     def _at(self, path: Path) -> Any:
         value = self.value
         for part in path:
-            held = (
-                value
-                if isinstance(value, dict)
-                else dict(enumerate(value))
-                if isinstance(value, list)
-                else {}
-            )
+            held = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
             if part not in held:
                 return NOTHING
             value = held[part]
@@ -104,9 +98,7 @@ class _Loader(yaml.SafeLoader):
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9]{1,18}$"), list("-+0123456789")
-)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9]{1,18}$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?$"),
@@ -125,9 +117,7 @@ class _Builder:
     def build(self, node: yaml.Node, path: Path) -> Any:
         self.marks.setdefault(path, Mark(self.file, node.start_mark.line + 1))
         if len(path) > DEEPEST_NESTING:
-            raise _RefusedError(
-                node.start_mark.line + 1, f"is nested deeper than {DEEPEST_NESTING}", "write it flat"
-            )
+            raise _RefusedError(node.start_mark.line + 1, f"is nested deeper than {DEEPEST_NESTING}", "write it flat")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -162,9 +152,7 @@ class _Builder:
             return float(node.value)
         if kind != "str":
             line = node.start_mark.line + 1
-            self.faults.append(
-                Fault(self.file, line, dotted(path), "", f"the tag {node.tag} is not read", "drop it")
-            )
+            self.faults.append(Fault(self.file, line, dotted(path), "", f"the tag {node.tag} is not read", "drop it"))
         return node.value
 
 
@@ -173,18 +161,14 @@ def read(path: FilePath, file: str) -> tuple[Marked | None, list[Fault]]:
     try:
         content = path.read_bytes()
         if len(content) > LARGEST_FILE:
-            raise _RefusedError(
-                None, f"has {len(content)} bytes, more than {LARGEST_FILE}", "is it a data file?"
-            )
+            raise _RefusedError(None, f"has {len(content)} bytes, more than {LARGEST_FILE}", "is it a data file?")
         node = yaml.compose(content.decode("utf-8-sig"), Loader=_Loader)
         builder = _Builder(file)
         value = {} if node is None else builder.build(node, ())
         if not isinstance(value, dict):
             raise _RefusedError(1, "is not a mapping", "write `key: value` lines")
     except OSError as error:
-        return None, [
-            Fault(file, None, "", "", f"cannot be read ({error.strerror or error})", "check the file")
-        ]
+        return None, [Fault(file, None, "", "", f"cannot be read ({error.strerror or error})", "check the file")]
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         return None, [Fault(file, line, "", "", "is not UTF-8", "save it as UTF-8")]
@@ -196,8 +180,6 @@ def read(path: FilePath, file: str) -> tuple[Marked | None, list[Fault]]:
         problem = "is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
         return None, [Fault(file, at, "", "", problem, "check indentation and quotes")]
     except yaml.YAMLError as error:  # control characters
-        return None, [
-            Fault(file, None, "", "", f"is not YAML: {str(error).splitlines()[0]}", "save it as text")
-        ]
+        return None, [Fault(file, None, "", "", f"is not YAML: {str(error).splitlines()[0]}", "save it as text")]
     marks = builder.marks or {(): Mark(file, 1)}
     return Marked(value, marks), builder.faults

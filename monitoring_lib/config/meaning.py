@@ -63,9 +63,7 @@ def meaning_of(monitor: Monitor, source: Source) -> str:
         for name in monitor.methods
     }
     about = _plain(source.model_dump(exclude=_NO_MEANING_OF_SOURCE))
-    return json.dumps(
-        {"monitor": asked, "source": about}, sort_keys=True, separators=(",", ":"), ensure_ascii=True
-    )
+    return json.dumps({"monitor": asked, "source": about}, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def _plain(value: Any) -> Any:

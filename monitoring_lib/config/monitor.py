@@ -23,20 +23,12 @@ class MonitorKeys(Keys):
     title: str = Field(default="", description="for people, where the name is too short")
     question: str = Field(description="what is asked, such as top-k")
     source: str | None = Field(default=None, description="the source it is asked about")
-    item: ExpressionText = Field(
-        default="item", description="a column of the source, or an expression of them"
-    )
+    item: ExpressionText = Field(default="item", description="a column of the source, or an expression of them")
     measure: Measure = Field(default="count", description="count, or sum(value)")
-    window: WindowLength = Field(
-        default=None, description="growing, or how far back events count; whole epochs"
-    )
-    reset: Duration | None = Field(
-        default=None, description="how often a growing window starts anew; whole epochs"
-    )
+    window: WindowLength = Field(default=None, description="growing, or how far back events count; whole epochs")
+    reset: Duration | None = Field(default=None, description="how often a growing window starts anew; whole epochs")
     method: str | None = Field(default=None, description="how it is answered; the question has a default")
-    shadow: list[str] = Field(
-        default_factory=list, description="methods that are costed beside it, not published"
-    )
+    shadow: list[str] = Field(default_factory=list, description="methods that are costed beside it, not published")
     options: dict[str, dict[str, Any]] = Field(default_factory=dict, description="method: {its options}")
 
 
@@ -74,9 +66,7 @@ class Monitor:
 
     def method_objects(self, epoch: int, scale: int) -> tuple[Method, tuple[Method, ...]]:
         """The chosen method and the shadows, ready to run."""
-        chosen, *shadows = (
-            find_method(self.question, name)(self.ask(epoch, scale, name)) for name in self.methods
-        )
+        chosen, *shadows = (find_method(self.question, name)(self.ask(epoch, scale, name)) for name in self.methods)
         return chosen, tuple(shadows)
 
     def promise(self, epoch: int, scale: int) -> str:

@@ -98,9 +98,7 @@ def _options(keys: MonitorKeys, method: str, name: str) -> Parsed[Keys]:
 AnyKeys = TypeVar("AnyKeys", bound=BaseModel)
 
 
-def _validate(
-    model: type[AnyKeys], value: Any, at: Path = (), also_known: Iterable[str] = ()
-) -> Parsed[AnyKeys]:
+def _validate(model: type[AnyKeys], value: Any, at: Path = (), also_known: Iterable[str] = ()) -> Parsed[AnyKeys]:
     try:
         return Parsed(model.model_validate(value))
     except ValidationError as error:
@@ -129,9 +127,7 @@ def _without(value: Any, path: Path) -> Any:
     return rest
 
 
-def _findings(
-    model: type[BaseModel], error: ValidationError, at: Path, also_known: Iterable[str]
-) -> Iterator[Finding]:
+def _findings(model: type[BaseModel], error: ValidationError, at: Path, also_known: Iterable[str]) -> Iterator[Finding]:
     for problem in error.errors(include_url=False):
         path = tuple(problem["loc"])
         kind, message = problem["type"], problem["msg"]
@@ -139,11 +135,7 @@ def _findings(
             continue
         if kind == "extra_forbidden":
             holder = _annotation_at(model, path[:-1])
-            known = (
-                set(holder.model_fields)
-                if isinstance(holder, type) and issubclass(holder, BaseModel)
-                else set()
-            )
+            known = set(holder.model_fields) if isinstance(holder, type) and issubclass(holder, BaseModel) else set()
             hint = nearest(str(path[-1]), known | (set(also_known) if len(path) == 1 else set()))
             yield Finding((*at, *path), "unknown key", hint.removeprefix("; ") or "drop it")
         elif kind == "missing":

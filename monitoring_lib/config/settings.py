@@ -37,9 +37,7 @@ Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
 class Storage(Keys):
     """Where the tables are. Relative paths start at FARWATCH_HOME."""
 
-    coordinator: Place = Field(
-        default="var/coordinator", description="folder or URI of the coordinator's tables"
-    )
+    coordinator: Place = Field(default="var/coordinator", description="folder or URI of the coordinator's tables")
     sites: Place = Field(default="var/sites", description="folder or URI of the sites' tables")
     options: dict[str, Option] = Field(
         default_factory=dict, description="for an object store, as delta-rs names them; no secrets"
@@ -49,9 +47,7 @@ class Storage(Keys):
 class Spark(Keys):
     """How a Spark session is had."""
 
-    mode: Literal["local", "connect"] = Field(
-        default="local", description="in this process, or from a server"
-    )
+    mode: Literal["local", "connect"] = Field(default="local", description="in this process, or from a server")
     master: str = Field(default="local[2]", min_length=1, description="for mode local")
     remote: Annotated[str, AfterValidator(_remote)] | None = Field(
         default=None, description="address of the server for mode connect; without it the tooling starts one"

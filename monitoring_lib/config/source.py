@@ -36,9 +36,7 @@ def _time_format(text: str) -> str:
     if text in TIME_WORDS:
         return text
     if "%" not in text:
-        raise ValueError(
-            f"is neither a pattern such as %d/%m/%Y %H:%M nor a known word{nearest(text, TIME_WORDS)}"
-        )
+        raise ValueError(f"is neither a pattern such as %d/%m/%Y %H:%M nor a known word{nearest(text, TIME_WORDS)}")
     if "%Z" in text:
         raise ValueError("names of zones (%Z) mean several zones; write offsets and %z, or set `time_zone`")
     try:
@@ -58,14 +56,8 @@ def _sites(value: Any) -> Any:
 def _header(value: Any) -> Any:
     if value is True:
         return value
-    if (
-        not isinstance(value, list)
-        or not value
-        or any(not isinstance(name, str) or not name for name in value)
-    ):
-        raise ValueError(
-            "is neither true nor a list of names; a file without a header needs the names of its columns"
-        )
+    if not isinstance(value, list) or not value or any(not isinstance(name, str) or not name for name in value):
+        raise ValueError("is neither true nor a list of names; a file without a header needs the names of its columns")
     return value
 
 
@@ -124,13 +116,9 @@ class Source(Keys):
     """Where events come from, with its epoch length. Durations and times are microseconds."""
 
     name: Name = Field(description="by default the name of the file")
-    format: Literal["csv", "json", "parquet", "delta"] = Field(
-        description="of the files; json means JSON lines"
-    )
+    format: Literal["csv", "json", "parquet", "delta"] = Field(description="of the files; json means JSON lines")
     path: str = Field(min_length=1, description="pattern of the files: * ? [..] in a name, ** for folders")
-    columns: dict[str, ExpressionText] = Field(
-        description="time, site, item, value, others: column or expression"
-    )
+    columns: dict[str, ExpressionText] = Field(description="time, site, item, value, others: column or expression")
     epoch: Duration = Field(description="the unit of answers and seals")
     origin: Time = Field(description="where epoch 0 starts")
     schedule: Duration = Field(
@@ -145,9 +133,7 @@ class Source(Keys):
     repeated_hour: Literal["fault", "first", "second"] = Field(
         default="fault", description="what a time means that the zone has twice, when clocks go back"
     )
-    scale: int = Field(
-        default=1, ge=1, le=10**9, description="values are kept as whole numbers: value times this"
-    )
+    scale: int = Field(default=1, ge=1, le=10**9, description="values are kept as whole numbers: value times this")
     skew: Patience = Field(
         default_factory=lambda data: data["epoch"], description="how far ahead of the run a row may lie"
     )

@@ -209,9 +209,7 @@ def test_a_file_that_is_not_utf8_is_a_fault_with_its_line(conf):
 
 
 def test_files_that_nobody_reads_are_faults(conf):
-    folder = conf(
-        {"base/monitors/late.yaml": MONITOR, "base/monitor/x.yml": MONITOR, "base/settings.yml": ""}
-    )
+    folder = conf({"base/monitors/late.yaml": MONITOR, "base/monitor/x.yml": MONITOR, "base/settings.yml": ""})
     found = {fault.file.rpartition("conf/")[2]: fault.remedy for fault in config.faults(folder)}
     assert found["base/monitors/late.yaml"] == "rename it to late.yml"
     assert "did you mean 'monitors'?" in found["base/monitor/x.yml"]

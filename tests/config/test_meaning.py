@@ -69,9 +69,7 @@ def test_a_monitor_file_may_stand_alone_without_a_source(tmp_path):
     monitor = config.read_monitor(path)
     assert (monitor.name, monitor.source, monitor.params.k) == ("my-question", None, 3)
     path.write_text("question: top-k\nk: 3\nwindo: 3d\n")
-    with pytest.raises(
-        ConfigError, match=r"my-question\.yml:3: windo: '3d': unknown key; did you mean 'window'"
-    ):
+    with pytest.raises(ConfigError, match=r"my-question\.yml:3: windo: '3d': unknown key; did you mean 'window'"):
         config.read_monitor(path)
     with pytest.raises(ConfigError, match="cannot be read"):
         config.read_monitor(tmp_path / "absent.yml")

@@ -77,9 +77,7 @@ def test_a_step_is_a_fixed_command_line_and_all_else_comes_through_the_environme
     assert cdn["tasks"]["gate"]["env"]["FARWATCH_GIVEN"] == "{{ newest(ti, ['land']) }}"
 
 
-def test_one_run_at_a_time_within_limits_and_no_catching_up(
-    describe, found: Described, cdn: Described
-) -> None:
+def test_one_run_at_a_time_within_limits_and_no_catching_up(describe, found: Described, cdn: Described) -> None:
     assert cdn["max_active_runs"] == 1
     assert cdn["catchup"] is False
     tries = 1 + max(task["retries"] for task in cdn["tasks"].values())
@@ -88,9 +86,7 @@ def test_one_run_at_a_time_within_limits_and_no_catching_up(
     assert asked["epochs-cdn"]["catchup"] is True
 
 
-def test_intervals_start_at_the_origin_and_last_as_the_schedule_says(
-    found: Described, cdn: Described
-) -> None:
+def test_intervals_start_at_the_origin_and_last_as_the_schedule_says(found: Described, cdn: Described) -> None:
     assert cdn["intervals"][:2] == [
         ["2026-01-01T00:00:00+00:00", "2026-01-01T01:00:00+00:00"],
         ["2026-01-01T01:00:00+00:00", "2026-01-01T02:00:00+00:00"],

@@ -53,9 +53,7 @@ class Stack:
             runs = [run for run in asked["dag_runs"] if run["run_type"] == kind]
             if len(runs) >= count and all(run["state"] in ("success", "failed") for run in runs):
                 return runs
-            assert time.monotonic() < deadline, (
-                f"runs of {source}: {[(r['run_type'], r['state']) for r in runs]}"
-            )
+            assert time.monotonic() < deadline, f"runs of {source}: {[(r['run_type'], r['state']) for r in runs]}"
             time.sleep(0.5)
 
     def tasks(self, run: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -70,9 +68,7 @@ class Stack:
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     home = tmp_path_factory.mktemp("home")
-    write_conf(
-        home, {name: f"epoch: 1h\norigin: {time:%Y-%m-%dT%H:%MZ}\n" for name, time in ORIGINS.items()}, {}
-    )
+    write_conf(home, {name: f"epoch: 1h\norigin: {time:%Y-%m-%dT%H:%MZ}\n" for name, time in ORIGINS.items()}, {})
     fake = home / "fake"
     fake.mkdir()
     command = fake / "farwatch"

@@ -35,9 +35,7 @@ class Watch:
         self.network = Network(Caching(self.ask))
         self.truth = Caching.question.truth(self.ask)
 
-    def step(
-        self, events: Mapping[str, Sums], sites: str = "ab", missing: str = ""
-    ) -> tuple[Settled, list[Verdict]]:
+    def step(self, events: Mapping[str, Sums], sites: str = "ab", missing: str = "") -> tuple[Settled, list[Verdict]]:
         names, window = tuple(sites), self.ask.window
         start, period = 10 * self.epoch, window.period_of(self.epoch)
         moment = Moment(self.epoch, start, start + 10, period, Star(names), names, frozenset(missing))
@@ -217,9 +215,7 @@ def test_scaled_values_are_published_in_the_measures_unit() -> None:
 
 
 def test_names_may_be_anything() -> None:
-    odd = {
-        name: number for number, name in enumerate(["", "a\nb", "'; --", "💧" * 2500, "@coordinator", "*"], 1)
-    }
+    odd = {name: number for number, name in enumerate(["", "a\nb", "'; --", "💧" * 2500, "@coordinator", "*"], 1)}
     settled, verdicts = watch(k=9).step({"a": odd})
     assert {row.key: row.estimate for row in settled.answers} == odd
     assert all(verdict.kept for verdict in verdicts)
@@ -250,8 +246,7 @@ def test_the_promise_holds_at_every_epoch_of_random_streams(seed: int) -> None:
         size = rng.choice([1, 4, 60])
         low = -size if signed else 1
         events = {
-            site: {item: rng.randint(low, size) for item in rng.sample("pqrstu", rng.randint(0, 4))}
-            for site in sites
+            site: {item: rng.randint(low, size) for item in rng.sample("pqrstu", rng.randint(0, 4))} for site in sites
         }
         settled, verdicts = watched.step(events, sites, missing)
         assert [verdict for verdict in verdicts if not verdict.kept] == []

@@ -264,9 +264,7 @@ def test_nothing_excuses_a_partial_answer_where_all_sites_are_present() -> None:
 
 
 def test_a_sum_below_zero_is_refused_unless_the_monitor_expects_it() -> None:
-    with pytest.raises(
-        DataError, match=r"site 'Oslo': the sum of item 'x' fell to -0\.05; say `signed: true`"
-    ):
+    with pytest.raises(DataError, match=r"site 'Oslo': the sum of item 'x' fell to -0\.05; say `signed: true`"):
         refuse_negative(ask(scale=100), "Oslo", "x", -5)
     refuse_negative(ask(signed=True), "Oslo", "x", -5)
     refuse_negative(ask(), "Oslo", "x", 0)

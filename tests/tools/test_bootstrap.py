@@ -29,9 +29,7 @@ def one_sentence(text: str) -> bool:
 def tree(tmp_path: Path) -> Path:
     """A work tree as small as the set-up accepts."""
     (tmp_path / "tools").mkdir()
-    (tmp_path / "requirements.lock").write_text(
-        "rich==1 \\\n    --hash=sha256:aa\nuv==2 \\\n    --hash=sha256:bb\n"
-    )
+    (tmp_path / "requirements.lock").write_text("rich==1 \\\n    --hash=sha256:aa\nuv==2 \\\n    --hash=sha256:bb\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     (tmp_path / "tools" / "jars.sha256").write_text(f"{hashlib.sha256(b'jar').hexdigest()}  {JAR}\n")
     for name in stages.OWN_PACKAGES:
@@ -48,9 +46,7 @@ class FakeMachine:
         self.jar = b"jar"
         self.failure: tuple[str, BaseException] | None = None
 
-    def run(
-        self, command: list[str | Path], environ: dict[str, str], log: Path, lock: int | None = None
-    ) -> None:
+    def run(self, command: list[str | Path], environ: dict[str, str], log: Path, lock: int | None = None) -> None:
         words = [str(word) for word in command]
         if words[1:] == ["-m", "pip", "config", "list"]:
             log.write_text("")
@@ -89,9 +85,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
     return fake
 
 
-def test_a_fresh_tree_goes_through_every_stage_and_a_second_run_through_none(
-    tree: Path, fake: FakeMachine
-) -> None:
+def test_a_fresh_tree_goes_through_every_stage_and_a_second_run_through_none(tree: Path, fake: FakeMachine) -> None:
     assert stages.main(tree) == 0
     assert fake.commands == ALL_STAGES
     assert (tree / ".venv" / "share" / "farwatch" / "jars" / JAR).read_bytes() == b"jar"
@@ -182,9 +176,7 @@ def test_a_disk_that_fills_up_is_one_sentence(
     assert "disk is full" in said
 
 
-def test_ctrl_c_ends_without_a_traceback(
-    tree: Path, fake: FakeMachine, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_ends_without_a_traceback(tree: Path, fake: FakeMachine, capsys: pytest.CaptureFixture[str]) -> None:
     fake.failure = ("sync", KeyboardInterrupt())
     assert stages.main(tree) == 130
     assert one_sentence(capsys.readouterr().err)

@@ -13,9 +13,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-ENTRY = re.compile(
-    r"^([A-Za-z0-9._-]+)==(\S+)(?: ; .*?)? \\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", re.MULTILINE
-)
+ENTRY = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; .*?)? \\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", re.MULTILINE)
 WANTED = [
     *PROJECT["project"]["dependencies"],
     *PROJECT["dependency-groups"]["dev"],
@@ -48,9 +46,7 @@ def test_no_file_of_the_set_up_names_a_registry(name: str) -> None:
     path = ROOT / name
     for file in [path] if path.is_file() else sorted(path.glob("*.*")):
         if file.is_file():
-            assert not re.search(
-                r"https?://|--(extra-)?index-url \S|pypi\.org|maven\.org", file.read_text()
-            ), file
+            assert not re.search(r"https?://|--(extra-)?index-url \S|pypi\.org|maven\.org", file.read_text()), file
 
 
 def test_no_import_contract_has_an_exception() -> None:

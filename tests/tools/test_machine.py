@@ -33,9 +33,7 @@ def test_a_java_that_spark_supports_is_accepted(java: Callable[[str], dict[str, 
 
 
 @pytest.mark.parametrize(("version", "named"), [("1.8.0_392", "Java 8 "), ("11.0.2", "Java 11 ")])
-def test_an_older_java_is_named_and_refused(
-    java: Callable[[str], dict[str, str]], version: str, named: str
-) -> None:
+def test_an_older_java_is_named_and_refused(java: Callable[[str], dict[str, str]], version: str, named: str) -> None:
     with pytest.raises(machine.SetupError, match=named) as refusal:
         machine.check_java(java(version))
     assert "install Java 17" in str(refusal.value)
@@ -87,8 +85,6 @@ def test_uv_is_told_what_pip_was_told_unless_the_user_told_uv() -> None:
         "UV_INDEX": "one two",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
-    chosen = machine.network_settings_for_uv(
-        settings, {"UV_DEFAULT_INDEX": "own", "SSL_CERT_FILE": "own.pem"}
-    )
+    chosen = machine.network_settings_for_uv(settings, {"UV_DEFAULT_INDEX": "own", "SSL_CERT_FILE": "own.pem"})
     assert "UV_DEFAULT_INDEX" not in chosen
     assert "SSL_CERT_FILE" not in chosen

@@ -14,6 +14,7 @@ from monitoring_lib.methods import Ask, Keys
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.margins_centre import MarginsCentreRole
 from monitoring_lib.protocols.topk.margins_site import MarginsSiteRole
+from monitoring_lib.protocols.topk.margins_widths import one_sided
 from monitoring_lib.protocols.topk.messages import Enquiry, FirstValues, Lower, Raise, Values, Widths
 
 
@@ -41,6 +42,10 @@ class Margins(TopKMethod):
         super().__init__(ask)
         self.site = MarginsSiteRole(ask)
         self.inner = MarginsCentreRole(ask)
+
+    def continues(self, before: Ask) -> bool:
+        """Sites that switch to telling every fall at once would have to look at all that they told before."""
+        return super().continues(before) and one_sided(before) == one_sided(self.ask)
 
     def most_rounds(self, sites: int) -> int:
         return 2 * sites + 40

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask
 from monitoring_lib.protocols.topk.lagging import Lagging
+from monitoring_lib.protocols.topk.margins_widths import one_sided
 from monitoring_lib.protocols.topk.ranking import Ranking
-from monitoring_lib.protocols.topk.sums import keeps_zeros, only_grows
+from monitoring_lib.protocols.topk.sums import keeps_zeros
 from monitoring_lib.tally import Tally
 
 
@@ -62,7 +63,7 @@ class Bounds:
         self.known = known
         self.sites = sites
         self._signed = ask.params.signed
-        self._only_grows = only_grows(ask)
+        self._one_sided = one_sided(ask)
         self._tracks_all = keeps_zeros(ask)
         self.items: dict[str, Item] = {}
         self.totals: dict[str, int] = {}
@@ -151,7 +152,7 @@ class Bounds:
             item = self.items[name] = Item()
         floor = self.floor(site)
         width = max(self.known.widths.get((site, name)), floor)
-        low = copy - (floor if self._only_grows else width)
+        low = copy if self._one_sided else copy - width
         item.total += sign * copy
         item.low += sign * (low if self._signed else max(0, low))
         item.high += sign * (copy + width)

@@ -15,9 +15,10 @@ from monitoring_lib.protocols.topk.margins_upkeep import (
     grant_widths,
     raise_thresholds,
 )
+from monitoring_lib.protocols.topk.margins_widths import least_width
 from monitoring_lib.protocols.topk.messages import Enquiry, FirstValues, Lower, Values
 from monitoring_lib.protocols.topk.question import tolerance_of
-from monitoring_lib.protocols.topk.sums import even_share, keeps_zeros
+from monitoring_lib.protocols.topk.sums import keeps_zeros
 
 
 class MarginsCentreRole(InnerRole[MarginsCentre]):
@@ -58,7 +59,7 @@ class MarginsCentreRole(InnerRole[MarginsCentre]):
             for tally in (state.copies, state.widths, state.spoken, state.waits):
                 tally.clear()
         before = (state.floors.common, dict(state.floors.others), len(state.thresholds))
-        state.floors.enter(moment, even_share(self.ask, len(moment.sites)))
+        state.floors.enter(moment, least_width(self.ask, len(moment.sites)))
         for site in moment.present:
             state.thresholds.setdefault(site, 0)
         now = (state.floors.common, state.floors.others, len(state.thresholds))

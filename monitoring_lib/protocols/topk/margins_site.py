@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
+from monitoring_lib.protocols.topk.margins_widths import least_width, one_sided
 from monitoring_lib.protocols.topk.messages import Enquiry, FirstValues, Lower, Raise, Values, Widths
 from monitoring_lib.protocols.topk.ranking import Ranking
-from monitoring_lib.protocols.topk.sums import absorb, even_share, keeps_zeros, only_grows
+from monitoring_lib.protocols.topk.sums import absorb, keeps_zeros
 from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tally import Tally
 
@@ -19,7 +20,7 @@ from monitoring_lib.tally import Tally
 class MarginsSite(Image, tag=10, version=1):
     """A site's sums; of tracked items the value last told, and the width where one was granted.
 
-    `floor` is the least width and threshold, ``tolerance / 2m``; `threshold` counts where it is larger.
+    `floor` is the least width and threshold; `threshold` counts where it is larger.
     """
 
     node: str
@@ -40,7 +41,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
         self._tracks_all = keeps_zeros(ask)
-        self._only_grows = only_grows(ask)
+        self._one_sided = one_sided(ask)
 
     def start(self, node: str) -> MarginsSite:
         return MarginsSite(node)
@@ -51,7 +52,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
             for tally in (state.sums, state.copies, state.widths):
                 tally.clear()
         touched = absorb(self.ask, state.node, state.sums, arriving, expiring)
-        floor, before = even_share(self.ask, len(moment.sites)), state.floor
+        floor, before = least_width(self.ask, len(moment.sites)), state.floor
         state.floor = floor
         if not state.begun and self.ask.options.untracked > 0 and not self._tracks_all:
             yield from self._begin(state)
@@ -80,7 +81,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
             return self._tracks_all or abs(value) > max(state.threshold, state.floor)
         gap = value - state.copies.get(name)
         width = max(state.widths.get(name), state.floor)
-        return bool(gap > width or -gap > (state.floor if self._only_grows else width))
+        return bool(gap > width or -gap > (0 if self._one_sided else width))
 
     def _tell(self, state: MarginsSite, names: list[str]) -> Values:
         values = [state.sums.get(name) for name in names]
@@ -112,7 +113,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
             state.widths.drop(name)
             if name not in state.copies:
                 state.copies.set(name, 0)
-            if abs(state.sums.get(name) - state.copies.get(name)) > state.floor:
+            if self._must_tell(state, name):
                 missed.append(name)
         return self._tell(state, missed)
 

@@ -13,11 +13,6 @@ def keeps_zeros(ask: Ask) -> bool:
     return bool(ask.params.order == "smallest")
 
 
-def only_grows(ask: Ask) -> bool:
-    """Whether sums are expected to rise only. A site that sees one fall must tell; it cannot be ruled out."""
-    return ask.window.length is None and not ask.params.signed
-
-
 def even_share(ask: Ask, sites: int) -> int:
     """How far each of so many sites' numbers may be off, so that totals stay within half the tolerance."""
     return tolerance_of(ask) // (2 * sites) if sites else 0

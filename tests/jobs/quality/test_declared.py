@@ -30,10 +30,7 @@ def value_of(name: str, column: Column, at: int) -> Any:
 
 
 def good(table: Table, rows: int = 3, **fixed: Any) -> list[dict[str, Any]]:
-    return [
-        {name: value_of(name, column, at) for name, column in table.columns.items()} | fixed
-        for at in range(rows)
-    ]
+    return [{name: value_of(name, column, at) for name, column in table.columns.items()} | fixed for at in range(rows)]
 
 
 def arrow(table: Table, rows: list[dict[str, Any]]) -> pa.Table:
@@ -96,11 +93,7 @@ def test_keys_that_differ_in_any_one_column_are_unique(table: Table) -> None:
     for name in table.key:
         rows = good(table, 1) * 2
         kind = table.columns[name].kind
-        other = (
-            MIDNIGHT + timedelta(hours=1)
-            if kind is Kind.TIMESTAMP
-            else value_of(name, table.columns[name], 7)
-        )
+        other = MIDNIGHT + timedelta(hours=1) if kind is Kind.TIMESTAMP else value_of(name, table.columns[name], 7)
         if other != rows[0][name]:
             assert not failed(check(table, [rows[0], rows[1] | {name: other}])), name
 

@@ -46,17 +46,13 @@ def statistics_of(cells: dict[Cell, dict[str, Any]], asked: Source) -> pa.Table:
     nulls = sorted(asked.quality.nulls)
     empty = {"least": None, "most": None} | {f"no {name}": 0 for name in nulls}
     rows = [
-        {"epoch_start": ORIGIN + epoch * HOUR, "site": site} | empty | told
-        for (epoch, site), told in cells.items()
+        {"epoch_start": ORIGIN + epoch * HOUR, "site": site} | empty | told for (epoch, site), told in cells.items()
     ]
     return pa.Table.from_pylist(rows, statistics_schema(nulls))
 
 
 def history_of(events: dict[Cell, int]) -> pa.Table:
-    rows = [
-        {"epoch_start": ORIGIN + at * HOUR, "site": site, "events": count}
-        for (at, site), count in events.items()
-    ]
+    rows = [{"epoch_start": ORIGIN + at * HOUR, "site": site, "events": count} for (at, site), count in events.items()]
     return pa.Table.from_pylist(rows, HISTORY)
 
 
@@ -104,9 +100,7 @@ def test_silence_is_counted_from_the_last_events_whenever_they_were() -> None:
 
 
 def test_a_listed_site_that_never_spoke_is_silent_since_the_origin() -> None:
-    failed = failures(
-        check(source(["a", "b"], freshness=1), {(0, "a"): 1, (1, "a"): 1, (2, "a"): 1}, range(3))
-    )
+    failed = failures(check(source(["a", "b"], freshness=1), {(0, "a"): 1, (1, "a"): 1, (2, "a"): 1}, range(3)))
     assert list(failed) == [("freshness", "b", 1), ("freshness", "b", 2)]
 
 
@@ -150,10 +144,7 @@ def test_silent_epochs_count_as_none_in_the_median_and_a_median_of_none_is_not_j
     mostly_silent = {(0, "a"): 100, (1, "a"): 100, (2, "a"): 100}
     assert not failures(check(asked, {(7, "a"): 500}, range(7, 8), mostly_silent, ["a"]))
     half_silent = failures(check(asked, {(6, "a"): 500}, range(6, 7), mostly_silent, ["a"]))
-    assert (
-        half_silent["volume", "a", 6].detail
-        == "500 events where the median of 6 epochs is 50: above 2 times it"
-    )
+    assert half_silent["volume", "a", 6].detail == "500 events where the median of 6 epochs is 50: above 2 times it"
 
 
 def test_an_empty_epoch_is_too_small_a_volume_unless_freshness_allows_it() -> None:
@@ -177,9 +168,7 @@ def test_too_many_rows_without_a_column_set_a_site_aside() -> None:
     }
     failed = failures(check(asked, cells, range(1)))
     assert list(failed) == [("nulls of $HOME", "b", 0), ("nulls of item", "b", 0)]
-    assert (
-        failed["nulls of item", "b", 0].detail == "11 of 100 rows (0.11) have no item, where 0.1 is allowed"
-    )
+    assert failed["nulls of item", "b", 0].detail == "11 of 100 rows (0.11) have no item, where 0.1 is allowed"
 
 
 def test_ranges_are_in_the_unit_of_the_value_and_exact_at_their_ends() -> None:
@@ -203,13 +192,9 @@ def test_an_open_end_is_not_checked() -> None:
 
 @pytest.mark.parametrize(("policy", "severity"), [("warn", "warning"), ("set_aside", "critical")])
 def test_a_site_that_is_not_listed_is_unknown_however_often_it_comes(policy: str, severity: str) -> None:
-    failed = failures(
-        check(source(["a"], unknown_sites=policy), {(0, "a"): 1, (0, "b"): 1, (1, "b"): 1}, range(2))
-    )
+    failed = failures(check(source(["a"], unknown_sites=policy), {(0, "a"): 1, (0, "b"): 1, (1, "b"): 1}, range(2)))
     assert list(failed) == [("known site", "b", 0), ("known site", "b", 1)]
-    assert {(one.severity, one.detail) for one in failed.values()} == {
-        (severity, "not among the 1 listed site")
-    }
+    assert {(one.severity, one.detail) for one in failed.values()} == {(severity, "not among the 1 listed site")}
 
 
 def test_unknown_sites_are_allowed_unless_told_otherwise() -> None:
@@ -250,9 +235,7 @@ def test_a_warning_is_recorded_but_sets_nobody_aside() -> None:
 
 @pytest.mark.parametrize("site", ODD_NAMES)
 def test_a_site_may_have_any_name(site: str) -> None:
-    failed = failures(
-        check(source(["other"], unknown_sites="set_aside", freshness=0), {(0, site): 1}, range(1))
-    )
+    failed = failures(check(source(["other"], unknown_sites="set_aside", freshness=0), {(0, site): 1}, range(1)))
     assert list(failed) == [("known site", site, 0), ("freshness", "other", 0)]
 
 
@@ -305,9 +288,7 @@ def test_history_reaches_as_far_back_as_volume_and_freshness_look() -> None:
 @pytest.mark.parametrize("policy", ["allow", "warn", "set_aside"])
 @pytest.mark.parametrize("sites", [None, ["a", "b", "never"]])
 @pytest.mark.parametrize("seed", range(2))
-def test_a_range_judged_at_once_equals_its_epochs_one_by_one(
-    seed: int, sites: list[str] | None, policy: str
-) -> None:
+def test_a_range_judged_at_once_equals_its_epochs_one_by_one(seed: int, sites: list[str] | None, policy: str) -> None:
     dice = random.Random(seed)
     asked = source(
         sites, freshness=dice.choice([None, 0, 1, 3]), volume={"least": 0.6, "most": 2, "history": 4},

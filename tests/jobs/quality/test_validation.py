@@ -48,9 +48,7 @@ def test_a_check_that_cannot_be_evaluated_is_an_error_and_no_finding() -> None:
 
 def test_no_other_module_knows_great_expectations() -> None:
     rooms = [path for room in ("jobs", "monitoring_lib", "dags") for path in (ROOT / room).rglob("*.py")]
-    knowing = [
-        path for path in rooms if re.search(r"^\s*(import|from) great_expectations", path.read_text(), re.M)
-    ]
+    knowing = [path for path in rooms if re.search(r"^\s*(import|from) great_expectations", path.read_text(), re.M)]
     assert [path.relative_to(ROOT).as_posix() for path in knowing] == ["jobs/quality/validation.py"]
 
 

@@ -79,9 +79,7 @@ def test_every_record_gives_one_row_whatever_the_block_it_lies_in(rows, monkeypa
 
 
 def test_bytes_that_are_not_utf8_make_a_row_faulty_not_the_file(rows):
-    found = rows(
-        HEADER.encode() + GOOD.encode() + b"2001-01-01,s,caf\xe9,1\n2001-01-01,\xff\n" + GOOD.encode()
-    )
+    found = rows(HEADER.encode() + GOOD.encode() + b"2001-01-01,s,caf\xe9,1\n2001-01-01,\xff\n" + GOOD.encode())
     assert [row["fault"] for row in found] == [None, "item is not UTF-8", "2 fields where 4 should be", None]
     assert found[1]["raw"] == "2001-01-01,s,caf\\xe9,1"
     assert found[2]["raw"] == "2001-01-01,\\xff"

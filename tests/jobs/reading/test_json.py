@@ -34,9 +34,7 @@ def test_numbers_are_not_rounded_on_the_way(rows):
 
 
 def test_a_missing_key_and_a_null_are_the_same(rows):
-    found = read(
-        rows, line(value=None) + '{"time": "2001-01-01", "site": "s", "item": "i"}\n' + line(item=None)
-    )
+    found = read(rows, line(value=None) + '{"time": "2001-01-01", "site": "s", "item": "i"}\n' + line(item=None))
     assert [(row["value"], row["fault"]) for row in found] == [
         (None, None),
         (None, None),

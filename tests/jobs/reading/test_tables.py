@@ -15,15 +15,12 @@ from monitoring_lib.errors import DataError
 
 from .conftest import table_of
 
-TIMES = pa.array(
-    [datetime(2001, 1, 1, tzinfo=UTC), datetime(2001, 1, 2, tzinfo=UTC)], pa.timestamp("us", "UTC")
-)
+TIMES = pa.array([datetime(2001, 1, 1, tzinfo=UTC), datetime(2001, 1, 2, tzinfo=UTC)], pa.timestamp("us", "UTC"))
 
 
 def table(**columns):
     return pa.table(
-        {"time": TIMES, "site": pa.array(["a", "b"]), "item": pa.array(["x", "y"]), "value": pa.array([1, 2])}
-        | columns
+        {"time": TIMES, "site": pa.array(["a", "b"]), "item": pa.array(["x", "y"]), "value": pa.array([1, 2])} | columns
     )
 
 

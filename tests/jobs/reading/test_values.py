@@ -73,9 +73,7 @@ def test_texts_and_decimals_of_two_places_are_exact_at_scale_100(values):
     assert parsed(values, 100, pa.decimal128(20, 2)) == (expected, {})
 
 
-@given(
-    st.lists(st.integers(-(10**13), 10**13), min_size=1, max_size=20), st.sampled_from([1, 2, 60, 100, 1000])
-)
+@given(st.lists(st.integers(-(10**13), 10**13), min_size=1, max_size=20), st.sampled_from([1, 2, 60, 100, 1000]))
 def test_a_double_stands_for_the_shortest_decimal_that_reads_back_as_it(numbers, scale):
     assert parsed([number / scale for number in numbers], scale, pa.float64()) == (numbers, {})
 

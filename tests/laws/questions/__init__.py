@@ -30,9 +30,7 @@ class Maker:
 
 @cache
 def makers() -> dict[str, Maker]:
-    modules = [
-        importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
-    ]
+    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     return {module.MAKER.question: module.MAKER for module in modules}
 
 

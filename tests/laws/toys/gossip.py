@@ -72,9 +72,7 @@ class MaximumTruth(Truth):
             kept = row is not None and row.low <= self.largest <= row.high
             sharp = row is not None and (bool(moment.missing) or row.low == row.high)
             error = abs(row.estimate - self.largest) if row else math.inf
-            verdicts.append(
-                Verdict(node, moment.end, "", "largest value", self.largest, error, 0, kept and sharp)
-            )
+            verdicts.append(Verdict(node, moment.end, "", "largest value", self.largest, error, 0, kept and sharp))
         return verdicts
 
 

@@ -85,9 +85,7 @@ class Leaf(SiteRole[LeafState]):
     def start(self, node: str) -> LeafState:
         return LeafState(region_of(node))
 
-    def observe(
-        self, state: LeafState, moment: Moment, arriving: TickSums, expiring: TickSums
-    ) -> Iterable[Post]:
+    def observe(self, state: LeafState, moment: Moment, arriving: TickSums, expiring: TickSums) -> Iterable[Post]:
         if state.period != moment.period:
             state.period, state.bits = moment.period, empty_bits()
             state.by_tick.clear()
@@ -154,9 +152,7 @@ class Root(Branch):
         ticks, sums = (state.ticks, state.sums) if state.epoch == moment.epoch else (none(), none())
         running = state.total - int(sums.sum()) + np.cumsum(sums)
         at = dict(zip(ticks.tolist(), running.tolist(), strict=True)) | {moment.end: state.total}
-        rows = [
-            Answer(COORDINATOR, tick, "", None, total, total, total) for tick, total in sorted(at.items())
-        ]
+        rows = [Answer(COORDINATOR, tick, "", None, total, total, total) for tick, total in sorted(at.items())]
         zeros = CELLS - sum(word.bit_count() for word in state.bits.tolist())
         estimate = CELLS * math.log(CELLS / max(1, zeros))
         return [*rows, Answer(COORDINATOR, moment.end, BUSY, None, estimate, 0, 3 * estimate, confidence=0.9)]
