@@ -22,7 +22,7 @@ from jobs.demo import WORKERS
 from jobs.demo.view import VERBS
 from jobs.demo.watch import DAG
 from jobs.demo.world import SOURCE, World
-from jobs.services import airflow_server, spark_server
+from jobs.services import airflow_server, spark_server, standby
 from jobs.services.airflow_api import AirflowApi
 from jobs.services.process import Servers
 
@@ -90,9 +90,11 @@ def measure(folder: Path, without_events: int, idle_sleep: float) -> float:
     with Servers() as servers:
         spark = spark_server.start(world.folder / "spark")
         servers.add(spark.server)
-        given = {"FARWATCH_SPARK_REMOTE": spark.remote, "FARWATCH_CATCHUP": SOURCE}
+        steps, ready = standby.begin(world.folder / "standby", world.environment)
+        servers.add(steps)
+        given = world.environment | ready | {"FARWATCH_SPARK_REMOTE": spark.remote, "FARWATCH_CATCHUP": SOURCE}
         airflow = airflow_server.prepare(
-            world.airflow, folder / "dags", world.environment | given, parallelism=WORKERS, idle_sleep=idle_sleep
+            world.airflow, folder / "dags", given, parallelism=WORKERS, idle_sleep=idle_sleep
         )
         airflow.run("db", "migrate")
         parts = [servers.add(part) for part in airflow.begin()]

@@ -27,6 +27,8 @@ from monitoring_lib.tables import ALERTS, VALIDATIONS
 
 _PATIENCE = 10.0
 _RECENT = 24 * 3600 * 1_000_000
+_CHECKS = ("gate", "validations")
+"""The outputs of a run that are findings."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,18 @@ def alert(context: Context, handover: Handover) -> None:
 
 
 def _failed_checks(context: Context, handover: Handover) -> list[Alert]:
-    """Findings that did not succeed, under the writes of this run; without any, those of the last day."""
-    writes = [write for name, write in handover.writes.items() if name in ("gate", "validations")]
+    """Findings that did not succeed, of this run and of the seals in its interval, and the last day's of landings.
+
+    A run that was killed between its seal and its alert has left its findings to the next one, which finds
+    everything sealed and checks nothing anew.
+    """
+    writes = {handover.writes[name] for name in _CHECKS if name in handover.writes} | {
+        seal.writes[name]
+        for monitor in context.config.monitors_of(handover.source)
+        for seal in context.lake.ledger.seals(handover.source, monitor.name, handover.start, handover.end)
+        for name in _CHECKS
+        if name in seal.writes
+    }
     rows = context.lake.centre.read(
         VALIDATIONS,
         [

@@ -190,7 +190,7 @@ def down() -> None:
 def main() -> None:
     """The entry point: errors become one sentence and the exit code of their kind."""
     try:
-        app(standalone_mode=True)
+        app(prog_name="farwatch", standalone_mode=True)
     except FarwatchError as error:
         _say_error(error)
         sys.exit(error.exit_code)

@@ -145,7 +145,7 @@ def _land_files(context: Context, source: Source, new: list[NewFile], write: str
     latest = int(time.time() * 1_000_000) + source.skew
     parsed: DataFrame = (
         tables.spark.createDataFrame(listed)
-        .repartition(len(new))
+        .repartition(min(len(new), tables.parallelism))
         .mapInArrow(LandFiles(source, write, latest), PARSED_DDL)
     )
     seen = Observation(write)

@@ -13,7 +13,7 @@ from pathlib import Path
 from jobs.demo.view import stage
 from jobs.demo.world import PROJECT, World, demo_folder
 from jobs.report import say
-from jobs.services import airflow_server, spark_server
+from jobs.services import airflow_server, spark_server, standby
 from jobs.services.airflow_server import LONGEST_MIGRATION, USER
 from jobs.services.process import Servers, accepts_connections, free_port, is_guard, stop_guard
 from monitoring_lib.config import load
@@ -54,6 +54,9 @@ def up(home: Path | None = None, *, demo: bool = False) -> None:
             )
             servers.add(spark.server)
             environment["FARWATCH_SPARK_REMOTE"] = spark.remote
+        steps, ready = standby.begin(folder / "standby", environment, outlive_us=True)
+        servers.add(steps)
+        environment |= ready
         port = free_port() if accepts_connections(USUAL_PORT) else USUAL_PORT
         airflow = airflow_server.prepare(folder / "airflow", PROJECT / "dags", environment, port=port)
         with stage(begun, "bringing Airflow's database up to date"):

@@ -17,7 +17,7 @@ from jobs.demo.view import View, stage
 from jobs.demo.watch import watch
 from jobs.demo.world import SITES, SOURCE, only_one_demo
 from jobs.report import say
-from jobs.services import airflow_server, spark_server
+from jobs.services import airflow_server, spark_server, standby
 from jobs.services.airflow_server import LONGEST_MIGRATION
 from jobs.services.process import Servers
 
@@ -33,8 +33,10 @@ def run(home: Path | None = None, hours: int = 6) -> None:
         with Servers() as servers:
             spark = spark_server.begin(world.folder / "spark")
             servers.add(spark.server)
-            given = {"FARWATCH_SPARK_REMOTE": spark.remote, "FARWATCH_CATCHUP": SOURCE}
-            airflow = airflow_server.prepare(world.airflow, world.dags, world.environment | given, parallelism=WORKERS)
+            steps, ready = standby.begin(world.folder / "standby", world.environment)
+            servers.add(steps)
+            given = world.environment | ready | {"FARWATCH_SPARK_REMOTE": spark.remote, "FARWATCH_CATCHUP": SOURCE}
+            airflow = airflow_server.prepare(world.airflow, world.dags, given, parallelism=WORKERS)
             migration = servers.add(airflow.begin_migration())
             with stage(begun, "generating requests, one file for each site and hour"):
                 world.generate()
@@ -46,9 +48,9 @@ def run(home: Path | None = None, hours: int = 6) -> None:
             with stage(begun, "starting Airflow"):
                 airflow_server.wait_ready(airflow, parts)
             with View(begun, world.epochs) as view:
-                steps = watch(world, airflow, servers, view)
+                done = watch(world, airflow, servers, view)
             airflow.api.patch(f"/dags/epochs-{SOURCE}", {"is_paused": True})
-        show(world, steps)
+        show(world, done)
         say(f"\nDone in {time.monotonic() - begun:.0f} s; nothing is left running.")
 
 

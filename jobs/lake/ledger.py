@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -25,15 +25,30 @@ class Ledger:
     """Reads and writes seals. Of several revisions of an epoch the last one counts."""
 
     store: Store
+    _read_before: dict[tuple[int | str | None, ...], list[Seal]] = field(default_factory=dict, repr=False)
+    _version: int = -1
+    """The version of the table that was read before: every step asks for the same few slices of it."""
 
     def seals(self, source: str, monitor: str, start: int | None = None, end: int | None = None) -> list[Seal]:
         """The current seals of a monitor with ``start <= epoch_start < end``, in order of epochs."""
+        found = self.store.open(EPOCHS)
+        if found is None:
+            return []
+        if found.version() != self._version:
+            self._version = found.version()
+            self._read_before.clear()
+        asked = (source, monitor, start, end)
+        if asked not in self._read_before:
+            self._read_before[asked] = self._seals(found, *asked)
+        return list(self._read_before[asked])
+
+    def _seals(self, found: DeltaTable, source: str, monitor: str, start: int | None, end: int | None) -> list[Seal]:
         conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
         if start is not None:
             conditions.append(("epoch_start", ">=", start))
         if end is not None:
             conditions.append(("epoch_start", "<", end))
-        return _current(from_rows(self.store.read(EPOCHS, conditions)))
+        return _current(from_rows(scan(found, EPOCHS, conditions, list(EPOCHS.columns))))
 
     def all_seals(self) -> list[Seal]:
         """Every revision of everything."""

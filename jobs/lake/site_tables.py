@@ -32,6 +32,11 @@ class SiteTables:
     def spark(self) -> SparkSession:
         return self._session()
 
+    @property
+    def parallelism(self) -> int:
+        """Into how many tasks work is cut that Spark cannot cut by itself; each task writes a file."""
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
     def read(self, table: Table) -> DataFrame:
         """All rows, sealed or not."""
         self.make(table)

@@ -61,6 +61,8 @@ class Store:
     options: dict[str, str] = field(default_factory=dict)
     committed: Callable[[str], None] = lambda table: None
     """Called after every commit, with the table's name."""
+    _known: dict[str, DeltaTable] = field(default_factory=dict, repr=False)
+    """Tables that were opened before: what came since is a fraction of their log."""
 
     def location(self, table: Table) -> str:
         return f"{self.root.rstrip('/')}/{table.name}"
@@ -68,11 +70,17 @@ class Store:
     def open(self, table: Table) -> DeltaTable | None:
         """The table as it is now, None if nobody has written to it yet."""
         try:
-            return DeltaTable(self.location(table), storage_options=self.options)
+            known = self._known.get(table.name)
+            if known is None:
+                known = DeltaTable(self.location(table), storage_options=self.options)
+            else:
+                known.update_incremental()
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
             raise StorageError(f"{self.location(table)} cannot be opened: {error}") from error
+        self._known[table.name] = known
+        return known
 
     def opened(self, table: Table) -> DeltaTable:
         """The table, made if it is not there."""
