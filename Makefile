@@ -33,8 +33,9 @@ up: setup ## start Airflow with its UI, and Spark, on this machine
 down: setup ## stop what `make up` started
 	@$(BIN)/farwatch down </dev/null
 
-bench: setup ## run every benchmark in benchmarks/ (one alone: .venv/bin/python benchmarks/NAME.py)
-	@set -e; for file in benchmarks/*.py; do [ -e "$$file" ] || continue; echo "== $$file"; $(BIN)/python "$$file" </dev/null; done
+bench: setup ## run every benchmark (one alone: .venv/bin/python -m benchmarks.NAME)
+	@set -e; for file in benchmarks/[a-z]*.py; do name=$$(basename "$$file" .py); echo "== benchmarks.$$name"; \
+	  $(BIN)/python -m "benchmarks.$$name" </dev/null; done
 
 lock: setup ## rewrite requirements.lock from pyproject.toml (newest versions: make lock UPGRADE=1)
 	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
