@@ -45,7 +45,10 @@ BORDER = {"type": ["null", "string"], "format": "date-time", "pattern": TIME}
 FORM = {
     "from": Param(None, **BORDER, title="From", description="Start of the first epoch (UTC); needs To"),
     "to": Param(None, **BORDER, title="To", description="End of the last epoch (UTC), exclusive; needs From"),
-    "revise": Param("", type="string", maxLength=500, title="Revise", description="Why epochs are done anew"),
+    # Null, not an empty text: the form takes an empty text for a field that was left out, and triggers nothing.
+    "revise": Param(
+        None, type=["null", "string"], maxLength=500, title="Revise", description="Why sealed epochs are done anew"
+    ),
 }
 
 
@@ -94,7 +97,7 @@ def epochs_dag(source: Source) -> DAG:
                     "FARWATCH_SOURCE": source.name,
                     "FARWATCH_FROM": "{{ border('from', dag_run, params) }}",
                     "FARWATCH_TO": "{{ border('to', dag_run, params) }}",
-                    "FARWATCH_REVISE": "{{ params.revise }}",
+                    "FARWATCH_REVISE": "{{ params.revise or '' }}",
                     "FARWATCH_GIVEN": f"{{{{ newest(ti, {list(STEPS)[:number]}) }}}}",
                 },
                 outlets=[AssetAlias(f"farwatch-sealed-{source.name}")] if verb == "seal" else [],
