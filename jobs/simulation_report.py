@@ -10,12 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from jobs.simulation import Cost, Outcome, Result
+from jobs.wording import bounds, number, printable, size
 from monitoring_lib.epochs import format_duration, format_time
-from monitoring_lib.methods import Answer
 
 MOST_ROWS = 30
 LONGEST_LINE = 400
-LONGEST_KEY = 40
 
 
 def show(result: Result) -> None:
@@ -81,7 +80,7 @@ def _costs(result: Result) -> Table:
     lines.append(("(shipping every count)", result.shipping, ""))
     for name, cost, rounds in lines:
         entries = [f"{cost.entries:,}"]
-        sizes = [f"{cost.messages:,}", _bytes(cost.bytes)]
+        sizes = [f"{cost.messages:,}", size(cost.bytes)]
         if base is not None:
             entries.append(_ratio(cost.entries, base.cost.entries))
             sizes.append(_ratio(cost.bytes, base.cost.bytes))
@@ -123,7 +122,11 @@ def _answers(result: Result) -> list[RenderableType]:
         for outcome in result.outcomes:
             answer = outcome.answers[at] if at < len(outcome.answers) else None
             rank = rank or str(answer.rank or "" if answer is not None else "")
-            cells += [Text(printable(answer.key)), Text(_bounds(answer))] if answer is not None else [Text(), Text()]
+            cells += (
+                [Text(printable(answer.key)), Text(bounds(answer.low, answer.high))]
+                if answer is not None
+                else [Text(), Text()]
+            )
         table.add_row(rank, *cells)
     parts: list[RenderableType] = [
         Text(f"answers at {format_time(result.clock.start_of(result.epochs))}"),
@@ -134,33 +137,8 @@ def _answers(result: Result) -> list[RenderableType]:
     return parts
 
 
-def _bounds(answer: Answer) -> str:
-    return number(answer.low) if answer.low == answer.high else f"{number(answer.low)}..{number(answer.high)}"
-
-
-def printable(text: str, longest: int = LONGEST_KEY) -> str:
-    """A name out of data on one line: control characters escaped, cut where it is long."""
-    shown = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text[: longest + 1])
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
-
-
-def number(value: float) -> str:
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    return f"{int(value):,}" if value == int(value) else f"{value:,.3f}".rstrip("0")
-
-
 def _ratio(value: int, base: int) -> str:
     return f"{value / base:.3f}" if base else "-"
-
-
-def _bytes(count: int) -> str:
-    size, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1000:
-            break
-        size, unit = size / 1000, larger
-    return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
 
 
 def to_plain(result: Result) -> dict[str, Any]:
