@@ -6,6 +6,7 @@ that the driver can leave the whole file out: nothing of a file lands unless all
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from jobs.files import FoundFile, is_as_found
 from jobs.reading import read
+from jobs.reading.rows import cut
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_duration, format_time
 from monitoring_lib.errors import DataError
@@ -66,10 +68,11 @@ class LandFiles:
         reason = self._reasons(rows["fault"], times)
         constants = {"source": self.source.name, "digest": digest, "write": self.write, "path": path}
         columns = {name: pa.array([text] * count, pa.string()) for name, text in constants.items()}
-        columns |= {name: rows[name] for name in ("time", "site", "item", "value", "fields", "line", "raw")}
+        columns |= {name: rows[name] for name in ("time", "site", "item", "value", "fields", "line")}
         columns["epoch_start"] = pa.array(starts, pa.int64()).cast(pa.timestamp("us", "UTC"))
         columns["day"] = pa.array((starts // _DAY).astype(np.int32), pa.int32()).cast(pa.date32())
         columns["reason"] = reason
+        columns["raw"] = self._raw(rows, reason)
         return pa.RecordBatch.from_arrays(
             [columns[name].cast(kind) for name, kind in zip(PARSED.names, PARSED.types, strict=True)],
             schema=PARSED,
@@ -82,6 +85,13 @@ class LandFiles:
         before = f"before the source's origin, {format_time(self.source.origin)}"
         future = f"in the future by more than the skew of {format_duration(self.source.skew)}"
         return pc.if_else(early, before, pc.if_else(ahead, future, faults))
+
+    def _raw(self, rows: pa.RecordBatch, reason: pa.Array) -> pa.Array:
+        """What stood in the file; of rows that could be read but have no epoch, what was read of them."""
+        aside = pc.and_(reason.is_valid(), rows["raw"].is_null())
+        read = rows.filter(aside).select(["time", "site", "item", "value", "fields"]).to_pylist()
+        texts = [cut(json.dumps(row, ensure_ascii=False, default=str)) for row in read]
+        return pc.replace_with_mask(rows["raw"], aside, pa.array(texts, pa.string()))
 
     def _fault(self, path: str, digest: str, reason: str) -> pa.RecordBatch:
         row = dict.fromkeys(PARSED.names) | {

@@ -119,9 +119,12 @@ class Store:
         """
         for _ in range(_MOST_TRIES):
             current = self.opened(table)
+            looked_at = current.version()
             rows = decide(current)
             if rows is None:
                 return False
+            if current.version() != looked_at:  # whoever reads the table through this store moves it on
+                continue
             try:
                 write_deltalake(
                     current, rows.cast(table.schema), mode="append",

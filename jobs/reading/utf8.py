@@ -15,6 +15,7 @@ _FIRST_MARK = 0x10FF00
 """Byte b becomes the private character U+10FF00 + b; only in files with such bytes does it tell a bad row."""
 _MARKS = f"[{chr(_FIRST_MARK + 0x80)}-{chr(_FIRST_MARK + 0xFF)}]"
 _MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst", b"\xfd7zXZ\x00": ".xz", b"PAR1": ".parquet"}
+_REMEDY = "send it as UTF-8 text, or correct the source's path or format"
 
 
 class MarkedText:
@@ -63,6 +64,6 @@ def refuse_binary(path: str, start: bytes) -> None:
     try:
         text = line.decode() if len(line) < len(start) else line.decode(errors="ignore")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: is not UTF-8 text (byte {error.start + 1} of its first line)") from None
+        raise DataError(f"{path}: is not UTF-8 text (byte {error.start + 1} of its first line); {_REMEDY}") from None
     if re.search(r"[\x00-\x08\x0e-\x1f]", text):
-        raise DataError(f"{path}: is not text: its first line holds control characters")
+        raise DataError(f"{path}: is not text: its first line holds control characters; {_REMEDY}")

@@ -47,7 +47,7 @@ def begin(folder: Path, environment: Mapping[str, str], *, outlive_us: bool = Fa
 
 def serve(name: str) -> None:
     """Listens at `name` in the current folder, to its owner alone, for as long as the process lives."""
-    _import_all()
+    import_all()
     code = _code()
     gc.collect()
     gc.freeze()  # what is never collected is never copied
@@ -67,7 +67,7 @@ def serve(name: str) -> None:
             line.close()
 
 
-def _import_all() -> None:
+def import_all() -> None:
     """Everything that a step imports on its way, and what Great Expectations makes once a process."""
     for name in ("pyspark.sql.connect.session", "pyspark.sql.functions", "jobs.cli", "jobs.run"):
         import_module(name)

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from jobs.lake import Lake
-from jobs.lake.store import Store, predicate
+from jobs.lake.store import Store, predicate, scan
 from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import ALERTS, EVENTS, STATES
 
@@ -78,6 +78,25 @@ def test_a_commit_that_came_between_makes_the_decision_be_taken_again(tmp_path: 
     assert store.append_if(STATES, decide)
     assert looked == [0, 1]
     assert sorted(row["node"] for row in store.read(STATES).to_pylist()) == ["came between", "decided at 1"]
+
+
+def test_reading_the_table_while_deciding_does_not_hide_a_commit_that_came_between(tmp_path: Path) -> None:
+    store, another = Store(str(tmp_path)), Store(str(tmp_path))
+    store.append(STATES, rows(state("m", "first")))
+    looked: list[int] = []
+
+    def decide(table: DeltaTable) -> pa.Table | None:
+        looked.append(scan(table, STATES, [], ["node"]).num_rows)
+        if len(looked) == 1:
+            another.append(STATES, rows(state("other", "came between")))
+            store.read(STATES)
+        return rows(state("m", f"decided over {looked[-1]} rows"))
+
+    assert store.append_if(STATES, decide)
+    assert looked == [1, 2]
+    assert sorted(row["node"] for row in store.read(STATES).to_pylist()) == [
+        "came between", "decided over 2 rows", "first",
+    ]  # fmt: skip
 
 
 def test_deciding_for_nothing_commits_nothing(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ SOURCE = {
     "columns": {"time": "time", "site": "site", "item": "item", "value": "value"},
 }  # fmt: skip
 BUSIEST = {"name": "busiest", "question": "top-k", "source": "shop", "k": 3, "tolerance": 4, "method": "caching"}
+ONE_PARTITION = {"spark": {"options": {"spark.sql.shuffle.partitions": "1"}}}
+"""Settings for tests that are not about Spark: a shuffle of a few rows takes a task instead of four."""
 RECENT = {
     "name": "recent", "question": "top-k", "source": "shop", "k": 2, "window": "3h", "measure": "sum(value)",
     "method": "caching",
@@ -59,6 +61,12 @@ class Deployment:
 
     def context(self) -> Context:
         return Context(load(self.home / "conf"), self.home)
+
+    def watched(self, committed: Callable[[str], None]) -> Context:
+        """A context that tells of every commit, by the name of its table."""
+        context = self.context()
+        context.lake.centre.committed = context.lake.sites.committed = committed
+        return context
 
     def add_file(self, name: str, rows: Iterable[Row]) -> Path:
         path = self.home / "data" / name
