@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from typing import Any
 
 from monitoring_lib.errors import CodecError
@@ -28,9 +28,19 @@ class Tally:
     def get(self, name: Name) -> Any:
         return self._entries.get(name, 0)
 
+    def get_all(self, names: Iterable[Name]) -> list[Any]:
+        """`get` for many."""
+        get = self._entries.get
+        return [get(name, 0) for name in names]
+
     def set(self, name: Name, number: Number) -> None:
         self._entries[name] = number
         self._touched.add(name)
+
+    def set_all(self, names: list[Any], numbers: Iterable[Number]) -> None:
+        """`set` for many: each name once."""
+        self._entries.update(zip(names, numbers, strict=True))
+        self._touched.update(names)
 
     def add(self, name: Name, number: Number) -> Any:
         """The new number of the name."""
@@ -51,8 +61,16 @@ class Tally:
         if self._entries.pop(name, None) is not None:
             self._touched.add(name)
 
+    def drop_all(self, names: Iterable[Name]) -> None:
+        """`drop` for many."""
+        entries = self._entries
+        self._touched.update([name for name in names if entries.pop(name, None) is not None])
+
     def clear(self) -> None:
         self._entries, self._touched, self.forgotten = {}, set(), True
+
+    def keys(self) -> KeysView[Any]:
+        return self._entries.keys()
 
     def items(self) -> ItemsView[Any, Any]:
         return self._entries.items()

@@ -158,3 +158,19 @@ def test_adding_many_at_once_is_adding_one_by_one(pairs: list[tuple[str, int]]) 
     at_once.add_all([name for name, _ in pairs], [number for _, number in pairs])
     assert at_once.pack(True) == singly.pack(True)
     assert list(at_once.values()) == [number for _, number in at_once.items()]
+
+
+def test_many_at_once_is_the_same_as_one_by_one() -> None:
+    one, other = Tally([("a", 1), ("b", 2)]), Tally([("a", 1), ("b", 2)])
+    one.mark()
+    other.mark()
+    one.set_all(["b", "c"], [5, 6])
+    for name, number in (("b", 5), ("c", 6)):
+        other.set(name, number)
+    one.drop_all(["a", "nowhere"])
+    for name in ("a", "nowhere"):
+        other.drop(name)
+    assert one == other
+    assert one.pack(changes_only=True) == other.pack(changes_only=True)
+    assert one.get_all(["c", "a", "b"]) == [6, 0, 5]
+    assert one.keys() == {"b", "c"}

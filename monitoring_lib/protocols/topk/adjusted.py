@@ -67,7 +67,10 @@ class Adjusted:
         the form printed in the text; `nothing`, where there is neither.
         """
         apart = asked | self._inside
-        factored = [self.of(name) for name in self._factors if name not in apart]
+        sums, unit = self._sums, self._unit
+        factored: list[int] = [
+            sums.get(name) * unit + factor for name, factor in self._factors.items() if name not in apart
+        ]
         if not self._negated:
             return max(0, self._largest_plain(apart | set(self._factors)) * UNIT, *factored)
         plain = [score for name, score in self._negated_plain() if name not in apart and name not in self._factors]

@@ -60,21 +60,23 @@ class Site(SiteRole[CachingSite]):
         first_sights: set[str] = set()
         if keeps_zeros(self.ask):
             first_sights.update(name for name in arriving.names if name not in state.sums)
-        touched = absorb(self.ask, state.node, state.sums, arriving, expiring)
-        state.gaps.add_all(arriving.names, arriving.sums.tolist())
-        state.gaps.add_all(expiring.names, (-expiring.sums).tolist())
+        absorb(self.ask, state.node, state.sums, arriving, expiring)
+        gaps = dict(arriving)
+        for name, value in expiring:
+            gaps[name] = gaps.get(name, 0) - value
+        if len(state.gaps):
+            for name, gap in zip(gaps, state.gaps.get_all(gaps), strict=True):
+                gaps[name] += gap
         width = even_share(self.ask, len(moment.sites))
-        looked_at = {*touched, *state.gaps} if width < state.width else touched  # copies must now be closer
+        if width < state.width:  # copies must now be closer
+            gaps = dict(state.gaps.items()) | gaps
         state.width = width
-        names = [name for name in sorted(looked_at) if abs(state.gaps.get(name)) > width or name in first_sights]
-        values = [state.sums.get(name) for name in names]
-        for name in names:
-            state.gaps.drop(name)
-        for name in touched:
-            if state.gaps.get(name) == 0:
-                state.gaps.drop(name)
+        names = sorted(name for name, gap in gaps.items() if abs(gap) > width or name in first_sights)
+        untold = {name: gap for name, gap in gaps.items() if 0 < abs(gap) <= width and name not in first_sights}
+        state.gaps.drop_all(gaps)
+        state.gaps.set_all([*untold], untold.values())
         if names:
-            yield Post(COORDINATOR, Values(names, values), "drifted")
+            yield Post(COORDINATOR, Values(names, state.sums.get_all(names)), "drifted")
 
 
 class Centre(InnerRole[CachingCentre]):
@@ -97,17 +99,15 @@ class Centre(InnerRole[CachingCentre]):
         for delivery in inbox:
             letter = delivery.letter
             assert isinstance(letter, Values)
-            for name, value in zip(letter.names, letter.values, strict=True):
-                pair = (delivery.sender, name)
-                total = totals.get(name, 0) + value - state.copies.get(pair)
-                if total == 0 and drops_zeros:
-                    totals.pop(name, None)
-                else:
-                    totals[name] = total
-                if value == 0 and drops_zeros:
-                    state.copies.drop(pair)
-                else:
-                    state.copies.set(pair, value)
+            pairs = [(delivery.sender, name) for name in letter.names]
+            before = state.copies.get_all(pairs)
+            state.copies.set_all(pairs, letter.values)
+            for name, value, copy in zip(letter.names, letter.values, before, strict=True):
+                totals[name] = totals.get(name, 0) + value - copy
+            if drops_zeros:
+                state.copies.drop_all(pair for pair, value in zip(pairs, letter.values, strict=True) if value == 0)
+                for name in [name for name in letter.names if totals[name] == 0]:
+                    del totals[name]
         return ()
 
     def _totals(self, state: CachingCentre, moment: Moment) -> dict[str, int]:

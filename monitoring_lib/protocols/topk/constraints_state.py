@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from monitoring_lib.codec import Image
 from monitoring_lib.network import COORDINATOR, Delivery, Post
+from monitoring_lib.protocols.topk.highest import Highest
 from monitoring_lib.tally import Tally
 
 Turns = Generator[list[Post], Sequence[Delivery], None]
@@ -18,8 +19,8 @@ class ConstraintsCentre(Image, tag=13, version=1):
     """The members, all factors, and the number of the last factors that each site got.
 
     `held` are the coordinator's own factors by object, `factors` the sites' by (site, object). `slacks` is the
-    certificate: by node, how far the lowest member lay above the highest outsider when its factors were last
-    set; the coordinator's is that of Invariant 2. `unproved` says that, sites being missing, no bound is known.
+    certificate: by node, how far the lowest member lay above the highest outsider when factors were last spread
+    over it; the coordinator's is that of Invariant 2. `unproved` says that, sites being missing, no bound is known.
     `told` holds members' sums as last heard, by (site, object), `fresh` the pairs heard of in this epoch.
     For the smallest, where all items must be known, `names` are those of the roster's sites, `named` says by
     (site, item) who has seen what, and `unheard` which missing sites do not know all names.
@@ -40,7 +41,7 @@ class ConstraintsCentre(Image, tag=13, version=1):
     names: Tally = field(default_factory=Tally)
     named: Tally = field(default_factory=Tally)
     unheard: list[str] = field(default_factory=list)
-    above_zero: dict[str, int] | None = field(default=None, init=False, compare=False, repr=False)
+    above_zero: Highest | None = field(default=None, init=False, compare=False, repr=False)
     epoch: int | None = field(default=None, init=False, compare=False, repr=False)
     turns: Turns | None = field(default=None, init=False, compare=False, repr=False)
 
@@ -55,10 +56,7 @@ class ConstraintsCentre(Image, tag=13, version=1):
         else:
             tally.drop(key)
         if node == COORDINATOR and self.above_zero is not None:
-            if factor > 0:
-                self.above_zero[name] = factor
-            else:
-                self.above_zero.pop(name, None)
+            self.above_zero.set(name, factor)
 
     def next_number(self, site: str) -> int:
         self.last_number += 1
@@ -97,13 +95,13 @@ class ConstraintsCentre(Image, tag=13, version=1):
     def highest_held_outside(self, apart: set[str], nameless: bool) -> int | None:
         """The largest of the coordinator's factors of all objects but these; None if there are no others."""
         if nameless:  # whose factor is 0, so that only those above count
-            return max((0, *(factor for name, factor in self.held_above_zero().items() if name not in apart)))
+            return self.held_above_zero().outside(apart)
         return max((self.held.get(name) for name in self.names if name not in apart), default=None)
 
-    def held_above_zero(self) -> dict[str, int]:
-        """Few: the coordinator's own factors that are above 0."""
+    def held_above_zero(self) -> Highest:
+        """The coordinator's own factors that are above 0."""
         if self.above_zero is None:
-            self.above_zero = {name: factor for name, factor in self.held.items() if factor > 0}
+            self.above_zero = Highest(self.held.items())
         return self.above_zero
 
     def shortfall(self, nameless: bool) -> int:

@@ -88,7 +88,8 @@ class Row:
         return int(self.standing[column]) + (BIAS if name in self.members else 0)
 
     def lowest_member(self) -> int | None:
-        return min((self.of(name) for name in self.members), default=None)
+        columns = [self.columns.numbers[name] for name in self.members]
+        return int(self.standing[columns].min()) + BIAS if columns else None
 
     def outsiders_above(self, level: int) -> list[str]:
         """By name. An object that stands at 0 is held by the border like the nameless one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from monitoring_lib.codec import Image
@@ -59,7 +59,7 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
             return
         state.begun = True
         names = {*touched, *state.sums, *state.copies} if floor < before else touched
-        drifted = sorted(name for name in names if self._must_tell(state, name))
+        drifted = sorted(name for name in self._suspects(state, names) if self._must_tell(state, name))
         if drifted:
             yield Post(COORDINATOR, self._tell(state, drifted), "drifted")
 
@@ -74,6 +74,15 @@ class MarginsSiteRole(SiteRole[MarginsSite]):
             return
         values = self._tell(state, told)
         yield Post(COORDINATOR, FirstValues(values.names, values.values, state.threshold), "first epoch")
+
+    def _suspects(self, state: MarginsSite, names: Collection[str]) -> Iterable[str]:
+        """Without those, by far the most, that are untracked and within the threshold."""
+        if self._tracks_all:
+            return names
+        limit = max(state.threshold, state.floor)
+        values = state.sums.get_all(names)
+        large = {name for name, value in zip(names, values, strict=True) if value > limit or value < -limit}
+        return large.union(state.copies.keys() & names)
 
     def _must_tell(self, state: MarginsSite, name: str) -> bool:
         value = state.sums.get(name)

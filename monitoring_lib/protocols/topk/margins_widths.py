@@ -19,4 +19,6 @@ def one_sided(ask: Ask) -> bool:
 
 def least_width(ask: Ask, sites: int) -> int:
     """How far each sum may drift at least: together by half the tolerance each way, or by all of it one way."""
-    return tolerance_of(ask) // sites if one_sided(ask) else even_share(ask, sites)
+    if one_sided(ask) and sites:
+        return tolerance_of(ask) // sites
+    return even_share(ask, sites)

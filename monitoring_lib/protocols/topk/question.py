@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
 
@@ -87,9 +87,9 @@ class TopKTruth(Truth):
         self._best = None
         own = self._by_site.setdefault(node, {})
         for change, sign in ((arriving, 1), (expiring, -1)):
-            for name, value in change:
-                self._add(own, name, sign * value)
-                self._add(self.sums, name, sign * value)
+            values = (sign * change.sums).tolist()
+            self._add(own, change.names, values)
+            self._add(self.sums, change.names, values)
 
     def _enter(self, moment: Moment) -> None:
         if self._period != moment.period:
@@ -107,15 +107,17 @@ class TopKTruth(Truth):
         self._best = None
         self.sums.clear()
         for node in self._roster:
-            for name, value in self._by_site.get(node, {}).items():
-                self._add(self.sums, name, value)
+            own = self._by_site.get(node, {})
+            self._add(self.sums, own.keys(), own.values())
 
-    def _add(self, sums: dict[str, int], name: str, value: int) -> None:
-        total = sums.get(name, 0) + value
-        if total == 0 and self.ask.params.order == "largest":
-            sums.pop(name, None)
-        else:
-            sums[name] = total
+    def _add(self, sums: dict[str, int], names: Iterable[str], values: Iterable[int]) -> None:
+        drops_zeros = self.ask.params.order == "largest"
+        for name, value in zip(names, values, strict=True):
+            total = sums.get(name, 0) + value
+            if total == 0 and drops_zeros:
+                sums.pop(name, None)
+            else:
+                sums[name] = total
 
     def judge(self, moment: Moment, answers: Sequence[Answer]) -> list[Verdict]:
         self._enter(moment)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from monitoring_lib.network import COORDINATOR
 
@@ -54,10 +55,13 @@ class Split:
     def parts(self, leeway: int) -> dict[str, int]:
         """``sum == leeway``; each part grows with the leeway."""
         whole, rest = divmod(leeway, sum(self.weights.values()))
-        parts, before = {}, 0
+        parts = {node: whole * weight for node, weight in self.weights.items()}
         for node, weight in self.weights.items():
-            parts[node] = whole * weight + min(max(rest - before, 0), weight)
-            before += weight
+            if rest <= weight:
+                parts[node] += rest
+                break
+            parts[node] += weight
+            rest -= weight
         return parts
 
 
@@ -128,6 +132,10 @@ class Reallocation:
                         sites[name].append(site)
         return excess, sites
 
+    @cached_property
+    def _parts(self) -> dict[str, dict[str, int]]:
+        return {name: self._split.parts(leeway) for name, leeway in self.leeways.items()}
+
     def doubtful(self) -> list[str]:
         """Loose objects that do not fit below the members where they are known; those furthest above first."""
         found = [name for name, excess in self._excess.items() if excess > max(0, self._room_for(name))]
@@ -139,8 +147,7 @@ class Reallocation:
     def assign(self) -> dict[tuple[str, str], int]:
         """The new factors by (node, object). Each object's sum of factors stays what it was."""
         fresh: dict[tuple[str, str], int] = {}
-        for name, leeway in self.leeways.items():
-            parts = self._split.parts(leeway)
+        for name, parts in self._parts.items():
             held = self._borders[COORDINATOR] + parts.get(COORDINATOR, 0)
             fresh[COORDINATOR, name] = held - (self.tolerance if name in self.members else 0)
             for site, border in self.scope.borders.items():
@@ -165,13 +172,20 @@ class Reallocation:
         fresh[COORDINATOR, name] = self._borders[COORDINATOR] + excess - given
         return fresh
 
-    def slacks(self) -> dict[str, int]:
-        """By node, how far its lowest member lies above its highest outsider; the coordinator's is Invariant 2's."""
-        inside = [self._split.parts(leeway) for name, leeway in self.leeways.items() if name in self.members]
-        outside = [self._split.parts(leeway) for name, leeway in self.leeways.items() if name not in self.members]
-        highest = {node: max((0, *(part.get(node, 0) for part in outside))) for node in self._borders}
+    def slacks(self, others_outside: bool) -> dict[str, int]:
+        """By node, how far its lowest member lies above its highest outsider; the coordinator's is Invariant 2's.
+
+        The border stands for objects outside of the scope, if there are any. Without outsiders there is no slack.
+        """
+        inside = [parts for name, parts in self._parts.items() if name in self.members]
+        outside = [parts for name, parts in self._parts.items() if name not in self.members]
+        if others_outside:
+            outside.append({})
+        highest: dict[str, int] = {}
+        for node in self._borders if outside else ():
+            highest[node] = max(part.get(node, 0) for part in outside)
         for name in self.scope.loose:
             for (node, _), factor in self._place_loose(name).items():
                 value = factor if node == COORDINATOR else factor + self.scope.sums[node][name]
-                highest[node] = max(highest[node], value - self._borders[node])
-        return {node: min(part.get(node, 0) for part in inside) - highest[node] for node in self._borders if inside}
+                highest[node] = max(highest.get(node, 0), value - self._borders[node])
+        return {node: min(part.get(node, 0) for part in inside) - level for node, level in highest.items() if inside}

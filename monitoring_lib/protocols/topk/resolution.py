@@ -122,13 +122,15 @@ class Resolution(Exchange):
 
     def _apply(self, tried: Reallocation) -> None:
         """Sets the new factors and sends them; tells of members who entered and left."""
-        if not validates(tried.leeways, tried.members) and self._others_outside(tried.scope):
+        others_outside = self._others_outside(tried.scope)
+        if others_outside and not validates(tried.leeways, tried.members):
             raise ProtocolError(
                 f"constraints cannot place its factors of epoch {self.moment.epoch}:"
                 f" the lowest member's leeway is {tried.lowest}"
             )
         state, fresh = self.state, tried.assign()
-        state.slacks.update(tried.slacks())
+        slacks = tried.slacks(others_outside)
+        state.slacks = state.slacks | slacks if slacks else {}
         entering = sorted(set(tried.members).difference(state.members))
         leaving = sorted(set(state.members).difference(tried.members))
         changed: dict[str, dict[str, int]] = {site: {} for site in sorted(tried.scope.borders)}

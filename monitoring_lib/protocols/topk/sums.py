@@ -32,10 +32,9 @@ def absorb(ask: Ask, node: str, sums: Tally, arriving: Counts, expiring: Counts)
 
 
 def _tidy(ask: Ask, node: str, sums: Tally, touched: list[str]) -> None:
-    drops_zeros = not keeps_zeros(ask)
-    for name in touched:
-        value = sums.get(name)
-        if value == 0 and drops_zeros:
-            sums.drop(name)
-        elif value < 0:
+    values = sums.get_all(touched)
+    if min(values) < 0:
+        for name, value in zip(touched, values, strict=True):
             refuse_negative(ask, node, name, value)
+    if not keeps_zeros(ask):
+        sums.drop_all([name for name, value in zip(touched, values, strict=True) if value == 0])

@@ -12,6 +12,7 @@ from monitoring_lib.methods import Ask
 from monitoring_lib.protocols import methods
 from monitoring_lib.protocols.topk.question import TopKParams
 from tests.protocols.topk.driver import Run, ask_for, story
+from tests.protocols.topk.test_promise import OPTIONS
 
 FAMILY: dict[str, Any] = {name: kind for (question, name), kind in methods().items() if question == "top-k"}
 
@@ -32,6 +33,26 @@ def test_answers_stay_valid_when_k_and_the_tolerance_change(name: str) -> None:
             except Exception as error:
                 error.add_note(f"story {seed} of {name}: {tale.params}, {tale.window}")
                 raise
+
+
+@pytest.mark.parametrize("name", ["constraints", "margins"])
+def test_answers_stay_valid_when_options_change(name: str) -> None:
+    kind, changed = FAMILY[name], 0
+    for seed in range(60):
+        chance = Random(seed + 60_000)
+        tale = story(chance)
+        run = Run(kind(ask_for(kind, tale.window, **tale.params)))
+        for events, missing, roster in tale.epochs:
+            now = kind(ask_for(kind, tale.window, options=chance.choice(OPTIONS[name]), **tale.params))
+            if now.continues(run.method.ask):
+                run.change(now)
+                changed += 1
+            try:
+                run.step(events, missing, roster)
+            except Exception as error:
+                error.add_note(f"story {seed} of {name} with {now.ask.options}: {tale.params}, {tale.window}")
+                raise
+    assert changed
 
 
 @pytest.mark.parametrize("name", sorted(FAMILY))

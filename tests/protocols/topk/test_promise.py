@@ -14,9 +14,9 @@ import pytest
 
 from monitoring_lib.protocols import methods
 from monitoring_lib.protocols.topk.family import TopKMethod
-from tests.protocols.topk.driver import run_story, story
+from tests.protocols.topk.driver import Run, ask_for, run_story, story
 
-STORIES = 150
+STORIES = 100
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "caching": [{}],
     "requery": [{}],
@@ -44,7 +44,7 @@ def test_every_method_of_the_family_is_tried() -> None:
     assert OPTIONS.keys() == FAMILY.keys()
 
 
-@pytest.mark.parametrize("lot", range(4))
+@pytest.mark.parametrize("lot", range(2))
 @pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_every_set_is_valid_and_every_total_within_its_bounds(name: str, lot: int) -> None:
     method = FAMILY[name]
@@ -72,3 +72,16 @@ def test_an_answer_is_partial_only_while_a_site_is_missing(name: str) -> None:
             assert len(unranked) <= (1 if missing else 0)
     if name != "caching":  # whose copies are as close as ever while a site is missing
         assert partial
+
+
+@pytest.mark.parametrize("tolerance", [0, 7])
+@pytest.mark.parametrize("name", sorted(OPTIONS))
+def test_sites_may_be_none_at_first_and_none_in_the_end(name: str, tolerance: int) -> None:
+    method = FAMILY[name]
+    run = Run(method(ask_for(method, k=2, tolerance=tolerance)))  # type: ignore[arg-type]
+    assert run.step({}, sites=()) == []
+    run.step({"a": {"x": 30, "y": 20, "z": 1}})
+    assert [row.key for row in run.settled[-1].answers] == ["x", "y"]
+    run.step({"a": {}, "b": {"z": 40}})
+    assert {row.key for row in run.settled[-1].answers} == {"x", "z"}
+    assert all(row.high == 0 for row in run.step({}, sites=()))

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from monitoring_lib.protocols.topk.highest import Highest
 from monitoring_lib.protocols.topk.ranking import Ranking
 from monitoring_lib.tally import Tally
 
@@ -24,3 +25,18 @@ def test_the_best_are_those_of_a_sort_by_number_then_name(largest: int) -> None:
         assert Ranking(sums).beyond(bound) == sorted(pair for pair in pairs if abs(pair[1]) > bound)
         assert Ranking(sums).top_numbers(count, -1) == sorted((-v for v in sums.values()), reverse=True)[:count]
         assert Ranking(Tally(sums.items())).largest(count) == Ranking(sums).largest(count)
+
+
+def test_the_largest_number_outside_of_some_names_is_that_of_a_search() -> None:
+    chance = Random(8)
+    for _ in range(30):
+        names = [f"i{number}" for number in range(chance.choice([1, 4, 30]))]
+        numbers = {name: chance.randint(-3, 3) for name in names}
+        highest = Highest(numbers.items())
+        for _ in range(300):
+            name, number = chance.choice(names), chance.randint(-5, 9)
+            numbers[name] = number
+            highest.set(name, number)
+            apart = set(chance.sample(names, chance.randint(0, len(names))))
+            assert highest.outside(apart) == max((0, *(numbers[name] for name in names if name not in apart)))
+            assert set(highest) == {name for name in names if numbers[name] > 0}
