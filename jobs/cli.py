@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -187,10 +188,16 @@ def down() -> None:
     up_down.down()
 
 
+@cache
+def command() -> Any:
+    """The command as Click has it, made once a process."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """The entry point: errors become one sentence and the exit code of their kind."""
     try:
-        app(prog_name="farwatch", standalone_mode=True)
+        command()(prog_name="farwatch", standalone_mode=True)
     except FarwatchError as error:
         _say_error(error)
         sys.exit(error.exit_code)

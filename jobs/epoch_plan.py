@@ -114,8 +114,9 @@ def _meet(inputs: SiteInputs, epochs: range) -> dict[int, list[str]]:
 def _met_so_far(context: Context, handover: Handover, chain: Chain) -> dict[int, list[str]]:
     """Who joins when, as `observe` has told the coordinator."""
     rows = context.lake.of_writes(
-        ROSTERS, [handover.write_of("rosters")], [("monitor", "=", chain.monitor.name)], ["epoch_start", "site"]
-    )
+        ROSTERS, [handover.write_of("rosters")], [("monitor", "=", chain.monitor.name), *handover.span],
+        ["epoch_start", "site"],
+    )  # fmt: skip
     joined: dict[int, list[str]] = {}
     for start, site in sorted(zip(column_list(rows, "epoch_start"), rows["site"].to_pylist(), strict=True)):
         joined.setdefault(chain.clock.epoch_of(start), []).append(site)

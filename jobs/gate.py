@@ -41,7 +41,7 @@ def gate(context: Context, handover: Handover) -> None:
 def missing_sites(context: Context, handover: Handover) -> dict[int, set[str]]:
     """The sites that the gate set aside, by epoch."""
     rows = context.lake.of_writes(
-        VALIDATIONS, [handover.write_of("gate")], columns=["epoch_start", "site", "severity", "success"]
+        VALIDATIONS, [handover.write_of("gate")], handover.span, ["epoch_start", "site", "severity", "success"]
     )
     missing: dict[int, set[str]] = {}
     for epoch_start, row in zip(column_list(rows, "epoch_start"), rows.to_pylist(), strict=True):

@@ -7,10 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import UsageError
+
+if TYPE_CHECKING:
+    from jobs.lake.store import Condition
 
 GIVEN = "FARWATCH_GIVEN"
 """Environment variable that carries the hand-over of the step before."""
@@ -62,6 +65,11 @@ class Handover:
         except ValueError as error:
             raise UsageError(f"{GIVEN}: not the hand-over of a step ({error}); pass on its last line") from error
         return cls(**plain)
+
+    @property
+    def span(self) -> list[Condition]:
+        """The epochs of the run, to read no file that holds none of them."""
+        return [("epoch_start", ">=", self.start), ("epoch_start", "<", self.end)]
 
     def for_same(self, asked: Handover) -> Handover:
         """This hand-over, if it is of the run that is asked for."""

@@ -71,7 +71,7 @@ def place(context: Context, run: Plan, method: Method, write: str) -> ProcessSit
 
 
 def _is_small(context: Context, run: Plan) -> bool:
-    records = recorded(context.lake, [run.inputs.write])
-    arriving = sum(row["bytes"] for key, row in records.items() if key[3] == run.epoch_start)
+    records = recorded(context.lake, [run.inputs.write], [("epoch_start", "=", run.epoch_start)])
+    arriving = sum(row["bytes"] for row in records.values())
     states = sum(seal.counts.get("site_state_bytes", 0) for seal in run.chain.seals)
     return arriving <= _SMALL_EPOCH and states <= _SMALL_STATES

@@ -17,10 +17,19 @@ _LOOK_BACK = 1024
 """Seals before the newest in which unpublished answers are looked for."""
 
 
-def publish(context: Context, source: str, monitor: str) -> None:
-    """Publishes what is sealed and not there yet, also what an earlier run was killed over. Repeating is safe."""
+def publish(context: Context, source: str, monitor: str, since: int) -> None:
+    """Publishes what is sealed and not there yet, from an epoch on, also what an earlier run was killed over.
+
+    Repeating is safe.
+    """
     lake = context.lake
-    seals = [seal for seal in lake.ledger.revisions(source, monitor)[-_LOOK_BACK:] if seal.counts.get("answers")]
+    known = lake.ledger.revisions(source, monitor)
+    recent = {seal.epoch_start for seal in known[-_LOOK_BACK:]}
+    seals = [
+        seal
+        for seal in known
+        if seal.counts.get("answers") and (seal.epoch_start >= since or seal.epoch_start in recent)
+    ]
     if not seals:
         return
     conditions: list[Condition] = [("monitor", "=", monitor), ("epoch_start", ">=", seals[0].epoch_start)]

@@ -26,12 +26,13 @@ def seal(context: Context, handover: Handover) -> None:
     """Seals what passed, all of it in one commit; an error at the end if a monitor did not pass."""
     with handover.timed("seal"):
         passed = sorted(handover.monitors.keys() - handover.failed.keys())
-        seals = [one for name in passed for one in _Sealing(context, handover, name).seals()]
+        records = recorded(context.lake, set(handover.writes.values()), handover.span)
+        seals = [one for name in passed for one in _Sealing(context, handover, name, records).seals()]
         context.lake.ledger.seal(seals, context.config.source(handover.source).epoch)
         for name in passed:
             say(f"{name}: sealed up to {format_time(handover.end)}")
         for monitor in context.config.monitors_of(handover.source):
-            publish(context, handover.source, monitor.name)
+            publish(context, handover.source, monitor.name, handover.start)
     for name, reason in sorted(handover.failed.items()):
         raise (ExpectationFailed if name in handover.monitors else EpochGapError)(f"{name} is not sealed: {reason}")
 
@@ -43,19 +44,19 @@ class _Sealing:
     context: Context
     handover: Handover
     name: str
+    records: dict[Any, dict[str, Any]]
 
     def seals(self) -> list[Seal]:
         lake, run = self.context.lake, plan(self.context, self.handover, self.name)
         standing = lake.ledger.seals(run.source.name, self.name, run.epoch_start, self.handover.end)
         self._refuse_changed_ground(run, standing)
-        records = recorded(lake, set(self.handover.writes.values()))
         messages = self._messages(run)
         revisions = {one.epoch_start: one.revision + 1 for one in standing}
         parent = run.chain.seals[-1].digest if run.chain.seals else ""
         seals: list[Seal] = []
         for _ in run.epochs:
             revision = revisions.get(run.epoch_start, 0)
-            seals.append(self._seal(run, records, messages.get(run.epoch_start, []), parent, revision))
+            seals.append(self._seal(run, messages.get(run.epoch_start, []), parent, revision))
             parent = seals[-1].digest
             run.advance()
         return seals
@@ -74,11 +75,11 @@ class _Sealing:
     def _messages(self, run: Plan) -> dict[int, list[dict[str, Any]]]:
         """Every epoch's traffic: its first words may be of another write than the rest."""
         writes = [self.handover.write_of("inbox"), self.handover.write_of("messages")]
-        rows = self.context.lake.of_writes(MESSAGES, writes, [("monitor", "=", self.name)])
+        rows = self.context.lake.of_writes(MESSAGES, writes, [("monitor", "=", self.name), *self.handover.span])
         return {start: found.to_pylist() for (start,), found in rows_by(rows, "epoch_start").items()}
 
     def _seal(
-        self, run: Plan, records: dict[Any, dict[str, Any]], messages: list[dict[str, Any]], parent: str, revision: int
+        self, run: Plan, messages: list[dict[str, Any]], parent: str, revision: int
     ) -> Seal:  # fmt: skip
         given, start = self.handover, run.epoch_start
         first = run.epoch == run.epochs.start
@@ -86,7 +87,7 @@ class _Sealing:
         writes = {output: given.write_of(output) for output in outputs}
         writes["site_states"] = given.write_of("site_states" if first else "later_site_states")
         owners = {"synopses": run.inputs.wish.name} | dict.fromkeys(("site_states", "states", "drafts"), self.name)
-        found = {output: records.get((writes[output], output, owner, start)) for output, owner in owners.items()}
+        found = {output: self.records.get((writes[output], output, owner, start)) for output, owner in owners.items()}
         anew = sorted(run.anew) if first else []
         counts = {"answers": "drafts", "site_states": "site_states"}
         return Seal(

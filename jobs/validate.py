@@ -49,13 +49,14 @@ def validate(context: Context, handover: Handover) -> None:
 def _check_rows(context: Context, handover: Handover) -> list[Finding]:
     """The rows are those that were written, and every one is as its table declares."""
     findings: list[Finding] = []
+    records = recorded(context.lake, handover.writes.values(), handover.span)
     for table, outputs in _OUTPUTS.items():
         writes = {handover.write_of(output) for output in outputs}
-        rows = context.lake.of_writes(table, sorted(writes))
+        rows = context.lake.of_writes(table, sorted(writes), handover.span)
         expected = {
             (key[0], *key[2:]): row["digest"]
-            for key, row in recorded(context.lake, writes).items()
-            if key[1] == table.name
+            for key, row in records.items()
+            if key[0] in writes and key[1] == table.name
         }
         found = {key: digest_rows(table, part.to_pylist()) for key, part in rows_by(rows, *_PART).items()}
         findings += [

@@ -21,9 +21,6 @@ from jobs.services import airflow_server, spark_server, standby
 from jobs.services.airflow_server import LONGEST_MIGRATION
 from jobs.services.process import Servers
 
-WORKERS = 3
-"""One task runs at a time, but a worker that has ended one is busy with its log while the next could start."""
-
 
 def run(home: Path | None = None, hours: int = 6) -> None:
     """Runs the demo below `home` (FARWATCH_HOME, else here) and prints what a person wants to read."""
@@ -36,7 +33,7 @@ def run(home: Path | None = None, hours: int = 6) -> None:
             steps, ready = standby.begin(world.folder / "standby", world.environment)
             servers.add(steps)
             given = world.environment | ready | {"FARWATCH_SPARK_REMOTE": spark.remote, "FARWATCH_CATCHUP": SOURCE}
-            airflow = airflow_server.prepare(world.airflow, world.dags, given, parallelism=WORKERS)
+            airflow = airflow_server.prepare(world.airflow, world.dags, given)
             migration = servers.add(airflow.begin_migration())
             with stage(begun, "generating requests, one file for each site and hour"):
                 world.generate()

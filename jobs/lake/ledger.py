@@ -25,30 +25,40 @@ class Ledger:
     """Reads and writes seals. Of several revisions of an epoch the last one counts."""
 
     store: Store
-    _read_before: dict[tuple[int | str | None, ...], list[Seal]] = field(default_factory=dict, repr=False)
+    _read_before: dict[str, list[Seal]] = field(default_factory=dict, repr=False)
     _version: int = -1
-    """The version of the table that was read before: every step asks for the same few slices of it."""
+    """All seals of a source as of a version: every step asks for them, monitor by monitor."""
 
     def seals(self, source: str, monitor: str, start: int | None = None, end: int | None = None) -> list[Seal]:
         """The current seals of a monitor with ``start <= epoch_start < end``, in order of epochs."""
+        return _current(
+            [
+                seal
+                for seal in self._of_source(source, start)
+                if seal.monitor == monitor
+                and (start is None or seal.epoch_start >= start)
+                and (end is None or seal.epoch_start < end)
+            ]
+        )
+
+    def _of_source(self, source: str, since: int | None = None) -> list[Seal]:
+        """All seals of a source's monitors; where they are not known yet, those of recent epochs may be enough."""
         found = self.store.open(EPOCHS)
         if found is None:
             return []
         if found.version() != self._version:
             self._version = found.version()
             self._read_before.clear()
-        asked = (source, monitor, start, end)
-        if asked not in self._read_before:
-            self._read_before[asked] = self._seals(found, *asked)
-        return list(self._read_before[asked])
-
-    def _seals(self, found: DeltaTable, source: str, monitor: str, start: int | None, end: int | None) -> list[Seal]:
-        conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
-        if start is not None:
-            conditions.append(("epoch_start", ">=", start))
-        if end is not None:
-            conditions.append(("epoch_start", "<", end))
-        return _current(from_rows(scan(found, EPOCHS, conditions, list(EPOCHS.columns))))
+        known = self._read_before.get(source)
+        if known is not None:
+            return known
+        conditions: list[Condition] = [("source", "=", source)]
+        if since is not None:
+            conditions.append(("epoch_start", ">=", since))
+        seals = from_rows(scan(found, EPOCHS, conditions, list(EPOCHS.columns)))
+        if since is None:
+            self._read_before[source] = seals
+        return seals
 
     def all_seals(self) -> list[Seal]:
         """Every revision of everything."""
@@ -56,7 +66,7 @@ class Ledger:
 
     def revisions(self, source: str, monitor: str) -> list[Seal]:
         """Every seal of a monitor, in order of epochs and revisions."""
-        seals = from_rows(self.store.read(EPOCHS, [("source", "=", source), ("monitor", "=", monitor)]))
+        seals = [seal for seal in self._of_source(source) if seal.monitor == monitor]
         return sorted(seals, key=lambda seal: (seal.epoch_start, seal.revision))
 
     def seal(self, seals: Sequence[Seal], length: int) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from jobs.lake.content import digest_rows
+from jobs.lake.store import Condition
 from monitoring_lib.epochs import to_datetime, to_microseconds
 from monitoring_lib.tables import WRITES, Table
 
@@ -36,9 +37,11 @@ def record_site_write(lake: Lake, table: Table, source: str, step: str, write: s
     return record(table, source, step, lake.sites.fingerprints(table, [("write", "=", write)]), write)
 
 
-def recorded(lake: Lake, writes: Iterable[str]) -> dict[tuple[str, str, str, int], dict[str, Any]]:
-    """The records of these writes by (write, table, owner, epoch)."""
-    rows = lake.of_writes(WRITES, list(writes)).to_pylist()
+def recorded(
+    lake: Lake, writes: Iterable[str], span: Iterable[Condition]
+) -> dict[tuple[str, str, str, int], dict[str, Any]]:
+    """The records of these writes and epochs, by (write, table, owner, epoch)."""
+    rows = lake.of_writes(WRITES, list(writes), span).to_pylist()
     return {(row["write"], row["table"], row["owner"], to_microseconds(row["epoch_start"])): row for row in rows}
 
 

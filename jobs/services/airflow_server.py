@@ -124,14 +124,15 @@ def prepare(
     environment: Mapping[str, str],
     *,
     port: int | None = None,
-    parallelism: int = 4,
+    parallelism: int = 8,
     idle_sleep: float = 0.1,
 ) -> AirflowHome:
     """Writes settings and password of an AIRFLOW_HOME; only its owner can read them.
 
     A home that was prepared before keeps its secrets and its password. `environment` is what the tasks are to
     see beside our own environment: home, configuration, Spark. `idle_sleep` is the scheduler's pause when it has
-    nothing to do; Airflow's own default, a second, would be most of the time between two short tasks.
+    nothing to do; Airflow's own default, a second, would be most of the time between two short tasks. A worker that
+    has ended a task is busy for two seconds before it takes the next, so there are more (`parallelism`) than tasks.
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)

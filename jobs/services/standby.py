@@ -69,12 +69,23 @@ def serve(name: str) -> None:
 
 def import_all() -> None:
     """Everything that a step imports on its way, and what Great Expectations makes once a process."""
-    for name in ("pyspark.sql.connect.session", "pyspark.sql.functions", "jobs.cli", "jobs.run"):
+    for name in (
+        "jobs.cli",
+        "jobs.run",
+        "pyarrow.acero",
+        "pyspark.sql.connect.session",
+        "pyspark.sql.functions",
+        "rich.console",
+    ):
         import_module(name)
     import pandas as pd
 
+    from jobs.cli import command
     from jobs.quality.validation import Check, validate
+    from monitoring_lib.protocols import methods
 
+    command()
+    methods()
     validate(pd.DataFrame({"a": [0]}), [Check("a", "ExpectColumnToExist", {"column": "a"})])
 
 

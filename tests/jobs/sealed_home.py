@@ -144,7 +144,7 @@ class SealedHome:
         for monitor in sealed:
             self.inputs.setdefault(monitor.name, {}).update(inputs)
             if published:
-                publish(context, "shop", monitor.name)
+                publish(context, "shop", monitor.name, 0)
 
     def _counts(self, hour: int) -> dict[str, Counts]:
         items: dict[str, list[str]] = {}
