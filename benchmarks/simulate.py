@@ -1,6 +1,6 @@
 """`simulate` with every method and verdicts, against what pandas takes to read the same file and count.
 
-    python benchmarks/simulate.py [--trace FILE] [--sites 16] [--epoch 10s] [--k 20] [--tolerance 0]
+    python -m benchmarks.simulate [--trace FILE] [--sites 16] [--epoch 10s] [--k 20] [--tolerance 0]
                                   [--window 1m] [--methods all]
 
 Both run in this process, pandas before and after (its mean counts), so that the ratio does not depend on the
