@@ -20,12 +20,12 @@ demo: setup ## six epochs through Airflow, Spark, Delta and Great Expectations, 
 test: setup ## every test
 	@$(BIN)/pytest </dev/null
 
-check: setup ## the fast checks: ruff, mypy, import contracts, quick unit tests
+check: setup ## the fast checks: ruff, mypy, import contracts, the heart's quick tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not slow and not spark and not airflow" </dev/null
+	$(BIN)/pytest -q -m "not slow" tests/config tests/golden tests/laws tests/protocols tests/synopses tests/tools tests/test_*.py </dev/null
 
 up: setup ## start Airflow with its UI, and Spark, on this machine
 	@$(BIN)/farwatch up </dev/null

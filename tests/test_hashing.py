@@ -178,6 +178,7 @@ def test_draws_are_splitmix64() -> None:
     assert len(set(draw(1, 1000).tolist()) | set(draw(2, 1000).tolist())) == 2000
 
 
+@pytest.mark.slow
 def test_another_process_hashes_alike_whatever_its_hash_seed() -> None:
     script = (
         "import numpy as np; from monitoring_lib.hashing import *;"

@@ -173,6 +173,7 @@ def test_inner_nodes_work_from_messages_alone(kind: type[Method], seed: int) -> 
         assert_same([again], [replace(record, answers=inner)])
 
 
+@pytest.mark.slow
 def test_processes_with_different_hash_seeds_say_and_store_the_same() -> None:
     root = Path(__file__).parents[2]
     outputs = []

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 _SCRIPT = """
 import json, sys
 import numpy as np
@@ -36,6 +38,7 @@ def fresh_process() -> tuple[int, int]:
     return hits, misses
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing() -> None:
     fresh_process()
     hits, misses = fresh_process()

@@ -14,6 +14,8 @@ from monitoring_lib.protocols.topk.question import TopKParams
 from tests.protocols.topk.driver import Run, ask_for, story
 from tests.protocols.topk.test_promise import OPTIONS
 
+pytestmark = pytest.mark.slow
+
 FAMILY: dict[str, Any] = {name: kind for (question, name), kind in methods().items() if question == "top-k"}
 
 

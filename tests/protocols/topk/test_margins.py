@@ -36,6 +36,7 @@ def kinds(messages_: list[Message]) -> list[str]:
     return [message.kind for message in messages_]
 
 
+@pytest.mark.slow
 def test_with_nothing_left_untold_it_is_caching_entry_for_entry() -> None:
     for seed in range(150):
         tale = story(Random(seed + 5000))

@@ -16,6 +16,8 @@ from monitoring_lib.protocols import methods
 from monitoring_lib.protocols.topk.family import TopKMethod
 from tests.protocols.topk.driver import Run, ask_for, run_story, story
 
+pytestmark = pytest.mark.slow
+
 STORIES = 100
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "caching": [{}],

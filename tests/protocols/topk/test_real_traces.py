@@ -11,6 +11,8 @@ from benchmarks._topk_traces import TRACES, Trace
 from benchmarks.topk import METHODS, Case, run
 from monitoring_lib.synopses.counts import Counts
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {trace.name: trace for trace in TRACES}
 
 
