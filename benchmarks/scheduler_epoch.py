@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from jobs.demo.view import VERBS
 from jobs.demo.watch import DAG
 from jobs.demo.world import SOURCE, World
+from jobs.entry import VERBS
 from jobs.services import airflow_server, spark_server, standby
 from jobs.services.airflow_api import AirflowApi
 from jobs.services.process import Servers

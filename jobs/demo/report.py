@@ -12,8 +12,9 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from jobs.context import Context
-from jobs.demo.view import VERBS, Step
+from jobs.demo.view import Step
 from jobs.demo.world import ENVIRONMENT, SOURCE, World
+from jobs.entry import VERBS
 from jobs.looking import answer_report, printing
 from jobs.looking.answer import look
 from jobs.wording import counted, printable

@@ -15,9 +15,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from jobs.entry import VERBS
 from jobs.report import console, say
 
-VERBS = ("land", "gate", "summarise", "observe", "resolve", "validate", "seal", "alert")
 BETWEEN_LINES = 15.0
 """Seconds after which silence is broken where there is no terminal."""
 

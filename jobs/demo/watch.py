@@ -6,8 +6,9 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.demo.view import VERBS, Step, View
+from jobs.demo.view import Step, View
 from jobs.demo.world import SOURCE, World
+from jobs.entry import VERBS
 from jobs.services.airflow_api import AirflowApi
 from jobs.services.airflow_server import AirflowHome
 from jobs.services.process import ServerFailed, Servers

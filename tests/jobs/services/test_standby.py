@@ -51,6 +51,10 @@ def environment(home: Deployment, standing_by: tuple[Server, dict[str, str]]) ->
     return os.environ | named | standing_by[1]
 
 
+def test_a_stand_by_serves_its_owner_only(standing_by: tuple[Server, dict[str, str]]) -> None:
+    assert Path(standing_by[1][STANDBY]).stat().st_mode & 0o077 == 0
+
+
 def farwatch(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(FARWATCH), *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
