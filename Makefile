@@ -5,10 +5,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 UPGRADE ?=
 
-.PHONY: help setup demo test check up down bench lock clean
+.PHONY: help setup demo test test-long check check-style check-types check-imports check-quick up down bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## make .venv: locked packages, Farwatch itself, Delta jars (repairs an interrupted set-up)
 	@command -v $(PYTHON) >/dev/null || { echo "Set-up stopped: $(PYTHON) is not on PATH; install Python 3.11, 3.12 or 3.13, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }
@@ -17,15 +17,28 @@ setup: ## make .venv: locked packages, Farwatch itself, Delta jars (repairs an i
 demo: setup ## six epochs through Airflow, Spark, Delta and Great Expectations, in about two minutes
 	@$(BIN)/farwatch demo </dev/null
 
-test: setup ## every test
-	@$(BIN)/pytest </dev/null
+test: setup ## every test, two files at a time
+	@$(BIN)/pytest -n 2 --dist loadfile </dev/null
 
-check: setup ## the fast checks: ruff, mypy, import contracts, the heart's quick tests
+test-long: setup ## the long statistics and fault runs
+	@$(BIN)/pytest -m long </dev/null
+
+check: setup ## the fast checks: ruff, mypy, import contracts, the library's quick tests; under a minute
+	@$(MAKE) --no-print-directory -j2 -O check-quick check-types check-style check-imports
+
+check-style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+check-types:
 	$(BIN)/mypy
+
+check-imports:
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not slow" tests/config tests/golden tests/laws tests/protocols tests/synopses tests/tools tests/test_*.py </dev/null
+
+check-quick:
+	$(BIN)/pytest -q -m "not slow and not long" tests/config tests/tools tests/test_*.py tests/synopses/test_fm.py \
+	  tests/protocols/frequent_items/test_worked_example.py tests/protocols/topk/test_question.py </dev/null
 
 up: setup ## start Airflow with its UI, and Spark, on this machine
 	@$(BIN)/farwatch up </dev/null
@@ -38,7 +51,7 @@ bench: setup ## run every benchmark (one alone: .venv/bin/python -m benchmarks.N
 	  $(BIN)/python -m "benchmarks.$$name" </dev/null; done
 
 lock: setup ## rewrite requirements.lock from pyproject.toml (newest versions: make lock UPGRADE=1)
-	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet \
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.lock
 	@echo "requirements.lock is written; 'make setup' installs it."

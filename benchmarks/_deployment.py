@@ -11,19 +11,22 @@ from typing import Any
 
 import yaml
 
-from jobs.context import Context
-from jobs.services import spark_server
-from jobs.services.process import Servers
-from jobs.session import REMOTE
+from jobs.epoch.context import Context
+from jobs.local.servers import spark_server
+from jobs.local.servers.process import Servers
+from jobs.spark.session import REMOTE
 from monitoring_lib.config import load
 
 
 @contextmanager
-def deployment(source: Mapping[str, Any], monitors: Sequence[Mapping[str, Any]]) -> Iterator[Context]:
+def deployment(
+    source: Mapping[str, Any] | Sequence[Mapping[str, Any]], monitors: Sequence[Mapping[str, Any]]
+) -> Iterator[Context]:
     """The context of a home with this configuration; `data` is an empty folder in it."""
+    sources = [source] if isinstance(source, Mapping) else source
     with tempfile.TemporaryDirectory() as name, Servers() as servers:
         home = Path(name)
-        for kind, contents in {"sources": [source], "monitors": monitors}.items():
+        for kind, contents in {"sources": sources, "monitors": monitors}.items():
             (home / "conf/base" / kind).mkdir(parents=True)
             for content in contents:
                 file = home / "conf/base" / kind / f"{content['name']}.yml"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from monitoring_lib.codec import Image, Ints, Words, encode
+from monitoring_lib.codec import Image, Ints, encode
 from monitoring_lib.synopses.ecm import EcmSketch
 
 WINDOW = 300
@@ -25,12 +25,12 @@ SPANS = (1, 10, 60, WINDOW)
 class ExactTable(Image, tag=255):
     """How often each item occurred at each tick of the window, packed as tightly as a sketch is."""
 
-    items: Words
+    items: Ints
     ticks: Ints
     counts: Ints
 
     @classmethod
-    def of(cls, items: NDArray[np.uint64], ticks: NDArray[np.int64]) -> ExactTable:
+    def of(cls, items: NDArray[np.int64], ticks: NDArray[np.int64]) -> ExactTable:
         order = np.lexsort((items, ticks))
         items, ticks = items[order], ticks[order]
         starts = np.flatnonzero(np.r_[True, (np.diff(ticks) != 0) | (items[1:] != items[:-1])])
@@ -55,15 +55,15 @@ class Footprint:
     """The largest deviation of an estimate, as a share of the range's events."""
 
 
-def read_twitter(folder: Path) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Items and ticks of the Twitter cache trace."""
+def read_twitter(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Items and ticks of the Twitter cache trace; its unsigned keys are read as signed ones, the same 64 bits."""
     options = csv.ConvertOptions(column_types={"item": pa.uint64()}, include_columns=["time", "item"])
     with lzma.open(folder / "twitter_cache_cluster52_1M.csv.xz") as file:
         table = csv.read_csv(file, convert_options=options)
-    return table["item"].to_numpy(), table["time"].to_numpy()
+    return table["item"].to_numpy().view(np.int64), table["time"].to_numpy()
 
 
-def footprint(items: NDArray[np.uint64], ticks: NDArray[np.int64], error: float) -> Footprint:
+def footprint(items: NDArray[np.int64], ticks: NDArray[np.int64], error: float) -> Footprint:
     """Feeds a sketch with the trace and asks it for every item of it, over several ranges."""
     sketch = EcmSketch.for_error(error, CONFIDENCE, WINDOW)
     sketch.update(items, ticks=ticks)

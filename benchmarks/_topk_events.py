@@ -18,7 +18,7 @@ from benchmarks._measure import Workload
 from monitoring_lib.hashing import hash_integers
 from monitoring_lib.methods import Ask
 from monitoring_lib.protocols.topk.constraints import ConstraintsOptions
-from monitoring_lib.protocols.topk.feed import EventFeed
+from monitoring_lib.protocols.topk.constraints.feed import EventFeed
 from monitoring_lib.protocols.topk.question import TopKParams
 
 SITES, K = 16, 20

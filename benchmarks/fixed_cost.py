@@ -12,9 +12,9 @@ import time
 from statistics import median
 
 from benchmarks._deployment import deployment
-from jobs.context import Context
-from jobs.handover import Handover
-from jobs.run import run
+from jobs.command.run import run
+from jobs.epoch.context import Context
+from jobs.epoch.handover import Handover
 from monitoring_lib.tables import EVENTS
 
 MOST_TIMES = 10.0

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks._deployment import deployment
-from jobs.context import Context
+from jobs.epoch.context import Context
 from monitoring_lib.epochs import format_time
 from monitoring_lib.tables import ANSWERS
 
@@ -69,7 +69,7 @@ def run_epoch(context: Context, epoch: int) -> tuple[float, int, dict[str, int]]
     command = [
         sys.executable,
         "-m",
-        "jobs.cli",
+        "jobs.command.cli",
         "run",
         "--source",
         "wide",

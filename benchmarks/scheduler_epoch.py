@@ -19,12 +19,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from jobs.demo.watch import DAG
-from jobs.demo.world import SOURCE, World
-from jobs.entry import VERBS
-from jobs.services import airflow_server, spark_server, standby
-from jobs.services.airflow_api import AirflowApi
-from jobs.services.process import Servers
+from jobs.local.demo.watch import DAG
+from jobs.local.demo.world import SOURCE, World
+from jobs.local.servers import airflow_server, spark_server, standby
+from jobs.local.servers.airflow_api import AirflowApi
+from jobs.local.servers.process import Servers
+from monitoring_lib.verbs import VERBS
 
 MOST_TIMES = 3.0
 WITH_EVENTS = 2
@@ -93,7 +93,7 @@ def measure(folder: Path, without_events: int, idle_sleep: float) -> float:
         servers.add(spark.server)
         steps, ready = standby.begin(world.folder / "standby", world.environment)
         servers.add(steps)
-        given = world.environment | ready | {"FARWATCH_SPARK_REMOTE": spark.remote, "FARWATCH_CATCHUP": SOURCE}
+        given = world.environment | ready | {"FARWATCH_SPARK_REMOTE": spark.remote}
         airflow = airflow_server.prepare(world.airflow, folder / "dags", given, idle_sleep=idle_sleep)
         airflow.run("db", "migrate")
         parts = [servers.add(part) for part in airflow.begin()]

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from jobs import simulate
-from jobs.simulation import Result
+from jobs.simulation import command as simulate
+from jobs.simulation.simulate import Result
 from monitoring_lib.epochs import parse_duration
 from monitoring_lib.hashing import hash_integers
 

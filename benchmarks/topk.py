@@ -113,11 +113,11 @@ def replayed(trace: Trace, epochs: Sequence[dict[str, Counts]], methods: Sequenc
     replay = Replay(Clock(0, parse_duration(trace.epoch)), methods)
     costs = {method.name: Cost() for method in methods}
     for number, synopses in enumerate(epochs):
-        for step in replay.step(number, synopses):
+        for step in replay.step(number, dict.fromkeys(synopses, ()), dict.fromkeys(replay.summaries, synopses)):
             cost, messages = costs[step.method], step.settled.messages
             cost.entries.append(sum(message.entries for message in messages))
             cost.bytes += sum(message.bytes for message in messages)
-            cost.messages += len(messages)
+            cost.messages += sum(message.links for message in messages)
             cost.rounds = max(cost.rounds, *(message.round for message in messages), 0)
             cost.verdicts += len(step.verdicts)
             cost.broken += sum(not verdict.kept for verdict in step.verdicts)

@@ -1,1 +1,1 @@
-"""The verbs of `farwatch`: the only room that knows Spark, Delta, Great Expectations and files."""
+"""The verbs of `farwatch`: the only package that knows Spark, Delta, Great Expectations and files."""

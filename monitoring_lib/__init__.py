@@ -1,4 +1,4 @@
-"""The heart of Farwatch: synopses, protocols and the plain data they exchange.
+"""The library of Farwatch: synopses, protocols and the plain data they exchange.
 
 Knows no Spark, no Airflow, no Delta, and no disk but the configuration files.
 """

@@ -7,9 +7,11 @@ from dataclasses import astuple, dataclass, field
 from itertools import zip_longest
 from typing import Any, Protocol
 
+from monitoring_lib.answers import Answers
 from monitoring_lib.errors import ProtocolError
-from monitoring_lib.methods import Answer, Method, Moment
-from monitoring_lib.network import Message, is_site, settle, stamp
+from monitoring_lib.methods import Method, Moment
+from monitoring_lib.network import Delivery, Message, Post, is_site, settle, stamp
+from monitoring_lib.summaries import Cell
 
 States = dict[str, Any]
 Keep = Callable[[str, Any], None]
@@ -24,7 +26,7 @@ class Sites(Protocol):
     def take_upkeep(self, round_: int, inbox: Mapping[str, Sequence[Message]]) -> None:
         """Hands the sites what the inner nodes said once all had settled, before they next observe."""
 
-    def answers(self) -> Sequence[Answer]:
+    def answers(self) -> Answers:
         """What the present sites publish once the epoch has settled."""
 
 
@@ -44,19 +46,23 @@ class LocalSites:
     def observe(self, moment: Moment, arriving: Mapping[str, Any], expiring: Mapping[str, Any]) -> list[Message]:
         """One epoch's events at every present site; what the sites say on their own account."""
         self.moment = moment
-        role, empty = self.method.site, self.method.question.summary(self.method.ask).empty()
         sent: list[Message] = []
+        nothing = Nothing(self.method, moment)
         for node in moment.present:
             state = self._state(node)
-            posts = role.observe(state, moment, arriving.get(node, empty), expiring.get(node, empty))
-            sent += stamp(moment.topology, moment.epoch, 0, node, posts)
+            came, went = arriving.get(node), expiring.get(node)
+            posts = self.method.site.observe(
+                state, moment, nothing.at(node) if came is None else came, nothing.at(node) if went is None else went
+            )
+            sent += _stamped(moment, 0, node, posts)
             self.keep(node, state)
         return sent
 
     def exchange(self, round_: int, inbox: Mapping[str, Sequence[Message]]) -> list[Message]:
         sent: list[Message] = []
+        letters = Opened(self.method)
         for node, messages in inbox.items():
-            sent += receive(self.method, self.moment, node, self._state(node), messages, round_)
+            sent += receive(self.method, self.moment, node, self._state(node), messages, round_, letters)
         return sent
 
     def _state(self, node: str) -> Any:
@@ -68,11 +74,11 @@ class LocalSites:
     def take_upkeep(self, round_: int, inbox: Mapping[str, Sequence[Message]]) -> None:
         refuse_words(self.exchange(round_, inbox))
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> Answers:
         role = self.method.site
         if not role.publishes:
-            return []
-        return [row for node in self.moment.present for row in role.answers(self._state(node), self.moment)]
+            return Answers.of()
+        return Answers.concat(role.answers(self._state(node), self.moment) for node in self.moment.present)
 
 
 @dataclass
@@ -91,9 +97,11 @@ class InnerNodes:
 
     def exchange(self, round_: int, inbox: Mapping[str, Sequence[Message]]) -> list[Message]:
         sent: list[Message] = []
+        letters, depth = Opened(self.method), self.moment.topology.depth
         for node in self.moment.topology.inner:
-            if round_ == 1 or node in inbox:
-                sent += receive(self.method, self.moment, node, self.states[node], inbox.get(node, ()), round_)
+            if round_ <= depth or node in inbox:
+                messages = inbox.get(node, ())
+                sent += receive(self.method, self.moment, node, self.states[node], messages, round_, letters)
         return sent
 
     def close(self, round_: int) -> list[Message]:
@@ -101,24 +109,58 @@ class InnerNodes:
         for node in self.moment.topology.inner:
             role: Any = self.method.role(node)
             posts = role.close(self.states[node], self.moment)
-            sent += stamp(self.moment.topology, self.moment.epoch, round_, node, posts)
+            sent += _stamped(self.moment, round_, node, posts)
         return sent
 
-    def answers(self) -> list[Answer]:
-        return [
-            row
-            for node in self.moment.topology.inner
-            for row in self.method.role(node).answers(self.states[node], self.moment)
-        ]
+    def answers(self) -> Answers:
+        return Answers.concat(
+            self.method.role(node).answers(self.states[node], self.moment) for node in self.moment.topology.inner
+        )
+
+
+class Nothing:
+    """What a site takes in where nothing happened: the synopsis of no events, made once for all sites alike."""
+
+    def __init__(self, method: Method, moment: Moment) -> None:
+        self._summary, self._moment, self._tick = method.summary(), moment, method.ask.tick
+        self._made: Any = None
+
+    def at(self, node: str) -> Any:
+        if self._made is None:
+            moment = self._moment
+            self._made = self._summary.empty(Cell("", moment.epoch, moment.start, moment.end, self._tick))
+        return self._made
+
+
+class Opened:
+    """The letters of one round, each decoded once however many nodes it was sent to."""
+
+    def __init__(self, method: Method) -> None:
+        self._letters = method.letters
+        self._known: dict[tuple[str, int], Delivery] = {}
+
+    def delivery(self, message: Message) -> Delivery:
+        if message.links == 1:
+            return message.delivery(self._letters)
+        key = message.sender, message.position
+        if key not in self._known:
+            self._known[key] = message.delivery(self._letters)
+        return self._known[key]
+
+
+def _stamped(moment: Moment, round_: int, node: str, posts: Iterable[Post]) -> list[Message]:
+    return stamp(moment.topology, moment.missing, moment.epoch, round_, node, posts)
 
 
 def receive(
-    method: Method, moment: Moment, node: str, state: Any, messages: Sequence[Message], round_: int
-) -> list[Message]:
+    method: Method, moment: Moment, node: str, state: Any, messages: Sequence[Message], round_: int,
+    opened: Opened | None = None,
+) -> list[Message]:  # fmt: skip
     """One node takes in one round's messages; what it sends in return."""
     role = method.site if is_site(node) else method.role(node)
-    deliveries = [message.delivery(method.letters) for message in messages]
-    sent = stamp(moment.topology, moment.epoch, round_, node, role.receive(state, moment, deliveries))
+    letters = opened or Opened(method)
+    deliveries = [letters.delivery(message) for message in messages]
+    sent = _stamped(moment, round_, node, role.receive(state, moment, round_, deliveries))
     if sent and node in moment.missing:
         raise ProtocolError(
             f"{node!r} is missing in epoch {moment.epoch} and must not speak, yet it answers"
@@ -170,22 +212,25 @@ class Settled:
     """One epoch's traffic, in order of delivery, and what was published at its end."""
 
     messages: list[Message]
-    answers: list[Answer]
+    answers: Answers
 
 
 def resolve(moment: Moment, method: Method, sites: Sites, inner: InnerNodes, sent: Sequence[Message]) -> Settled:
     """Rounds until settled, then the inner nodes' upkeep, which its receivers take in without a word."""
     inner.begin(moment)
-    ledger = settle(sites, inner, sent, method.most_rounds(len(moment.sites)))
-    last = 1 + max((message.round for message in ledger), default=0)
+    ledger = settle(sites, inner, sent, method.most_rounds(len(moment.sites)), moment.topology.depth)
+    last = max(moment.topology.depth, 1 + max((message.round for message in ledger), default=0))
     closing = sorted(inner.close(last))
-    answers = [*sites.answers(), *inner.answers()]
-    inbox = _by(closing, lambda message: message.receiver)
+    answers = Answers.concat([sites.answers(), inner.answers()])
+    inbox: dict[str, list[Message]] = {}
+    for message in closing:
+        for receiver in message.receivers:
+            inbox.setdefault(receiver, []).append(message)
     refuse_words(inner.exchange(last + 1, {node: inbox[node] for node in inbox if not is_site(node)}))
     to_sites = {node: inbox[node] for node in inbox if is_site(node)}
     if to_sites:
         sites.take_upkeep(last + 1, to_sites)
-    return Settled([*ledger, *closing], answers)
+    return Settled([*ledger, *closing], answers.as_partial() if moment.owed else answers)
 
 
 class Network:

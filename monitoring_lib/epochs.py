@@ -30,6 +30,11 @@ def parse_duration(text: str) -> int:
     return total
 
 
+def parse_patience(text: str) -> int:
+    """Microseconds of a duration, which may be none at all: ``0s``."""
+    return 0 if text in ("0s", "0") else parse_duration(text)
+
+
 def format_duration(microseconds: int) -> str:
     """The shortest text that `parse_duration` reads back."""
     parts = []

@@ -8,7 +8,8 @@ FarwatchError
 │   ├── PromiseBroken          1  an answer outside what its monitor promises
 │   ├── ExpectationFailed      1  an expectation or a protocol invariant did not hold
 │   ├── ProtocolError          1  a node broke the rules: unknown edge, endless rounds, changed replay
-│   └── CodecError             1  an image that is truncated, corrupt, too large or of another version
+│   ├── CodecError             1  an image that is truncated, corrupt, too large or of another version
+│   └── DamagedTable           1  a table does not hold the rows that its seals name
 ├── Transient                  3  worth trying again
 │   ├── StorageError           3  a table could not be read or written
 │   └── SparkUnavailable       3  no session could be had
@@ -73,6 +74,10 @@ class ProtocolError(CheckFailed):
 
 class CodecError(CheckFailed):
     """An image cannot be decoded."""
+
+
+class DamagedTable(CheckFailed):
+    """Rows that a seal names are gone, doubled or changed."""
 
 
 class Transient(FarwatchError):

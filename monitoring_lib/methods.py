@@ -7,17 +7,19 @@ returns what the node wants to say; it may look at nothing else but the moment a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
+from monitoring_lib.answers import Answers, Verdicts
 from monitoring_lib.codec import Image
+from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.epochs import Window
-from monitoring_lib.network import Delivery, Letter, Post, Star, Topology
-from monitoring_lib.synopses.base import Synopsis
+from monitoring_lib.errors import UsageError
+from monitoring_lib.network import Delivery, Letter, Post, Roster, Star, Topology
+from monitoring_lib.summaries import Measure, Summary
 
 
 class Keys(BaseModel):
@@ -28,23 +30,38 @@ class Keys(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A monitor as its nodes see it: the question's parameters, the method's options, and the window.
+    """A monitor as its nodes see it: the question's parameters, the method's options, the window, the calendar.
 
-    Measures are whole numbers: a value times `scale`. Parameters in units of the measure are multiplied by
-    it where they meet data.
+    Measures are whole numbers: a value times `scale`. Parameters in units of the measure are multiplied by it
+    where they meet data. `epoch` and `tick` are lengths in microseconds; `window` counts epochs, `span` the same
+    window in ticks (None: growing). `confidence` is that of what is promised with a probability.
     """
 
     params: Any
     options: Any
     window: Window = field(default_factory=Window)
     scale: int = 1
+    measure: Measure = field(default_factory=Measure)
+    epoch: int = 1
+    tick: int = 1
+    span: int | None = None
+    confidence: float = 0.95
+    paired: bool = False
+    """Whether the monitor names a partner of each item, by its key `by`."""
+
+    @property
+    def ticks(self) -> int:
+        """Ticks an epoch has."""
+        return self.epoch // self.tick
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     """What every node knows of an epoch without being told by another: the calendar and the membership.
 
-    `period` changes where a reset falls. A node in `missing` neither observes nor speaks in this epoch.
+    `period` changes where a reset falls. A node in `missing` neither observes nor speaks in this epoch. `returning`
+    are the present sites that took no part in the epoch before: those that join, and those that are back. `owed`
+    says that events which landed for the window were set aside: then every answer is partial.
     """
 
     epoch: int
@@ -54,42 +71,12 @@ class Moment:
     topology: Topology
     sites: tuple[str, ...]
     missing: frozenset[str] = frozenset()
+    owed: bool = False
+    returning: frozenset[str] = frozenset()
 
     @property
     def present(self) -> Sequence[str]:
         return [node for node in self.sites if node not in self.missing] if self.missing else self.sites
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One row of what a node publishes: ``low <= exact <= high``, always if `confidence` is 1.
-
-    `tick` is the moment it holds for, `key` the item, query or quantile ('' for a single number). Numbers are
-    in units of the measure.
-    """
-
-    node: str
-    tick: int
-    key: str
-    rank: int | None
-    estimate: float
-    low: float
-    high: float
-    confidence: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The judge's finding on one row, or on an answer as a whole (key '')."""
-
-    node: str
-    tick: int
-    key: str
-    promise: str
-    exact: float
-    error: float
-    allowed: float
-    kept: bool
 
 
 S = TypeVar("S", bound=Image)
@@ -107,13 +94,21 @@ class Role(ABC, Generic[S]):
     def start(self, node: str) -> S:
         """What a node knows before its first epoch."""
 
-    def receive(self, state: S, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
-        """Takes in one round's deliveries, in the order of their senders."""
+    def receive(self, state: S, moment: Moment, round_: int, inbox: Sequence[Delivery]) -> Iterable[Post]:
+        """Takes in what was sent to it in the round before, in the order of the senders. It leaves letters as they are.
+
+        Sites speak first in round 0. An inner node is called in every round up to the topology's depth, also
+        without mail: at the round of its own height everything from below has had time to arrive.
+        """
         return ()
 
-    def answers(self, state: S, moment: Moment) -> Sequence[Answer]:
+    def answers(self, state: S, moment: Moment) -> Answers:
         """What the node publishes once the epoch has settled."""
-        return ()
+        return Answers.of()
+
+    def look_up(self, state: S, moment: Moment, asked: LookUp) -> Answers:
+        """What the state of a sealed epoch says to a question put to it later."""
+        raise UsageError("this method's states cannot be asked anything but the monitor's own question")
 
     def faults(self, state: S) -> Sequence[str]:
         """Invariants of the protocol that this state breaks; a sound node never has any."""
@@ -141,50 +136,88 @@ class InnerRole(Role[S]):
         return ()
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What `summarise` makes of one site's one epoch: the sums of a measure by `keys`, built into a synopsis.
+class Truth(ABC):
+    """The exact answer, kept from exact synopses of all sites by a judge who may see them all.
 
-    The sums are formed where the events are; `build` gets the key columns and the sums of one (site, epoch).
-    Monitors that ask for equal summaries of a source share one.
+    Its code is other than the protocols'. A site that is missing counts with what it last observed.
     """
 
-    keys: tuple[str, ...]
-    synopsis: type[Synopsis]
-    build: Callable[[Mapping[str, pa.Array], pa.Array], Synopsis] = field(compare=False)
-    parameters: str = ""
-
-    def empty(self) -> Synopsis:
-        """What `build` makes of no events: a sketch without data still has its parameters."""
-        return self.build({key: pa.array([], pa.string()) for key in self.keys}, pa.array([], pa.int64()))
-
-
-class Truth(ABC):
-    """The exact answer, kept from the very synopses that the sites see, by a judge who may see them all."""
+    @abstractmethod
+    def observe(self, moment: Moment, node: str, arriving: Any, expiring: Any) -> None:
+        """What a site took in of the epoch, and what left its window, as `Question.exact` builds it."""
 
     @abstractmethod
-    def observe(self, moment: Moment, node: str, arriving: Any, expiring: Any) -> None: ...
+    def judge(self, moment: Moment, answers: Answers) -> Verdicts:
+        """Whether each promise was kept. Called once all sites of the epoch have been observed."""
 
-    @abstractmethod
-    def judge(self, moment: Moment, answers: Sequence[Answer]) -> list[Verdict]: ...
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """A question that a user puts to a stored state, without running an epoch: an item, a range in microseconds.
+
+    `query` holds anything else that the monitor's own file could ask, by the same keys.
+    """
+
+    point: str | None = None
+    range: int | None = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+
+
+Shape = Literal["ranking", "number", "rows", "series", "views"]
+"""How an answer is shown: a ranked list, one number, named rows, a series over ticks, a view for each node."""
 
 
 class Question(ABC):
-    """What is asked: its parameters, its promise, its exact truth."""
+    """What is asked: its parameters, its promise, its exact truth, and how its answer is shown."""
 
     name: ClassVar[str]
     Params: ClassVar[type[Keys]]
     default_method: ClassVar[str]
+    baseline: ClassVar[str]
+    """The method that costs are compared with."""
+    shape: ClassVar[Shape]
+    windows: ClassVar[frozenset[Literal["growing", "reset", "sliding"]]] = frozenset(("growing", "reset", "sliding"))
+    """Which windows it can do; another one is a fault of the monitor's file."""
+    window_in_ticks: ClassVar[bool] = False
+    """Whether a window may end inside an epoch: then it counts whole ticks, else whole epochs."""
+
+    judged_by_options: ClassVar[bool] = False
+    """Whether what is promised depends on a method's options: then each method has a truth of its own."""
+
+    def keys(self, params: Any) -> Mapping[str, str]:
+        """Expressions for keys that its own parameters name, beside `item` and `by`."""
+        return {}
+
+    def measure(self, params: Any) -> Measure | None:
+        """The measure that its own parameters name, where that is not the monitor's `measure`."""
+        return None
+
+    def needs(self, params: Any) -> Sequence[str]:
+        """The common keys that a monitor of it must say, such as `by`."""
+        return ()
+
+    def faults(self, ask: Ask) -> Iterable[KeyFault]:
+        """What is wrong with parameters that are right one by one."""
+        return ()
 
     @abstractmethod
-    def summary(self, ask: Ask) -> Summary: ...
+    def exact(self, ask: Ask) -> Summary:
+        """What the truth, the audit and the cost of shipping everything are computed from."""
 
     @abstractmethod
     def truth(self, ask: Ask) -> Truth: ...
 
+    def watched_from(self, ask: Ask, epoch: int) -> int:
+        """The first epoch that a truth must have seen to judge this one."""
+        return ask.window.members(epoch).start
+
     @abstractmethod
     def promise(self, ask: Ask) -> str:
-        """The promise in words a user reads, such as ``valid within 50 (always)``."""
+        """The promise in a few words, such as ``valid within 50 (always)``."""
+
+    @abstractmethod
+    def meaning(self, ask: Ask) -> str:
+        """The promise in a sentence, for somebody who sees the question for the first time."""
 
 
 class NoOptions(Keys):
@@ -198,6 +231,8 @@ class Method(ABC):
     question: ClassVar[Question]
     Options: ClassVar[type[Keys]] = NoOptions
     letters: ClassVar[tuple[type[Letter], ...]]
+    needs_expiring: ClassVar[bool] = True
+    """Whether its sites are told what leaves a sliding window; if not, nothing is kept for that."""
 
     site: SiteRole[Any]
     inner: InnerRole[Any] | None = None
@@ -205,9 +240,21 @@ class Method(ABC):
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
 
-    def topology(self, sites: tuple[str, ...]) -> Topology:
+    def summary(self) -> Summary:
+        """What its sites take in of an epoch."""
+        return self.question.exact(self.ask)
+
+    def placement(self) -> tuple[str, ...]:
+        """Expressions whose texts say where in the topology a site belongs, the outermost first."""
+        return ()
+
+    def faults(self) -> Iterable[KeyFault]:
+        """What is wrong with options that are right one by one."""
+        return ()
+
+    def topology(self, roster: Roster) -> Topology:
         """The network over the sites known at an epoch."""
-        return Star(sites)
+        return Star(roster.sites)
 
     def role(self, node: str) -> Role[Any]:
         """The role of a node that is no site; a tree may give its root another than its inner nodes."""

@@ -6,29 +6,20 @@ what has left its window by then.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from monitoring_lib.answers import Answers, Verdicts
 from monitoring_lib.engine import Network, Settled
 from monitoring_lib.epochs import Clock, Window
-from monitoring_lib.methods import Method, Moment, Verdict
-from monitoring_lib.network import node_of_site
+from monitoring_lib.methods import Method, Moment, Question, Truth
+from monitoring_lib.network import Roster, node_of_site
+from monitoring_lib.summaries import Cell, Summary
 
-
-@dataclass
-class Roster:
-    """Nodes of the sites known at an epoch: those listed before, all with an event up to then; sorted."""
-
-    nodes: tuple[str, ...] = ()
-
-    def admit(self, sites: Iterable[str]) -> bool:
-        """Takes in the sites of an epoch; whether any of them was new."""
-        new = {node_of_site(site) for site in sites}.difference(self.nodes)
-        if new:
-            self.nodes = tuple(sorted((*self.nodes, *new)))
-        return bool(new)
+Synopses = Mapping[str, Any]
+"""By site."""
 
 
 @dataclass
@@ -39,6 +30,7 @@ class History:
     leaves while it is missing leaves when it is back.
     """
 
+    summary: Summary
     window: Window
     seen: dict[str, int] = field(default_factory=dict)
     held: dict[str, dict[int, Any]] = field(default_factory=dict)
@@ -55,11 +47,32 @@ class History:
             held = self.held.setdefault(node, {})
             left = [at for at in self.window.leaving(self.seen.get(node, epoch - 1), epoch) if at in held]
             if left:
-                expiring[node] = reduce(lambda one, other: one.merge(other), map(held.pop, left))
+                expiring[node] = self.summary.merge([held.pop(at) for at in left])
             if node in arriving:
                 held[epoch] = arriving[node]
             self.seen[node] = epoch
         return arriving, expiring
+
+
+@dataclass
+class Witness:
+    """A truth and the events that it has seen: all that landed, or only what the sites took in."""
+
+    summary: Summary
+    truth: Truth
+    history: History
+    tick: int
+
+    @classmethod
+    def of(cls, question: Question, ask: Any) -> Witness:
+        summary = question.exact(ask)
+        return cls(summary, question.truth(ask), History(summary, ask.window), ask.tick)
+
+    def observe(self, moment: Moment, synopses: Mapping[str, Any]) -> None:
+        arriving, expiring = self.history.observe(moment.epoch, synopses, moment.present)
+        nothing = self.summary.empty(Cell("", moment.epoch, moment.start, moment.end, self.tick))
+        for node in moment.present:
+            self.truth.observe(moment, node, arriving.get(node, nothing), expiring.get(node, nothing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,55 +82,124 @@ class Step:
     moment: Moment
     method: str
     settled: Settled
-    verdicts: list[Verdict]
+    verdicts: Verdicts
 
 
 class Replay:
-    """Methods of one question under one window, side by side over epochs; `sites` are known before."""
+    """Methods of one question under one window, side by side over epochs; `sites` are known before.
 
-    def __init__(self, clock: Clock, methods: Sequence[Method], sites: Iterable[str] = ()) -> None:
+    A step goes by its method's name; where one method runs several times, as under several seeds, by those in `names`.
+    An answer that is not partial is judged against all events that have landed, a partial one against what the
+    sites took in.
+    """
+
+    def __init__(
+        self, clock: Clock, methods: Sequence[Method], sites: Iterable[str] = (), names: Sequence[str] = ()
+    ) -> None:
+        named = dict(zip(names or [method.name for method in methods], methods, strict=True))
         first = methods[0].ask
         self.clock = clock
         self.window = first.window
-        self._networks = {method.name: Network(method) for method in methods}
-        self._truth = methods[0].question.truth(first)
-        self._empty = methods[0].question.summary(first).empty()
-        self._roster = Roster()
-        self._roster.admit(sites)
-        self._history = History(self.window)
-        self._topologies = {method.name: method.topology(self._roster.nodes) for method in methods}
+        self.summaries: tuple[Summary, ...] = tuple(
+            dict.fromkeys([methods[0].question.exact(first), *(method.summary() for method in methods)])
+        )
+        """What `step` must be given the synopses of; the first is the truth's."""
+        self._networks = {name: Network(method) for name, method in named.items()}
+        self._histories = {
+            summary: History(summary, self.window if any(_expires(m, summary) for m in methods) else Window())
+            for summary in self.summaries
+        }
+        apart = methods[0].question.judged_by_options
+        shared = Witness.of(methods[0].question, first)
+        self._landed = {name: Witness.of(m.question, m.ask) if apart else shared for name, m in named.items()}
+        self._taken = self._landed
+        self._owed: set[int] = set()
+        self._present: frozenset[str] = frozenset()
+        self._rosters = {name: Roster() for name in named}
+        self._topologies: dict[str, Any] = {}
+        self._join(dict.fromkeys(sites, ()))
 
     @property
     def sites(self) -> tuple[str, ...]:
         """The nodes of the sites known so far."""
-        return self._roster.nodes
+        return next(iter(self._rosters.values())).sites
 
-    def step(self, epoch: int, synopses: Mapping[str, Any], missing: Collection[str] = ()) -> list[Step]:
-        """The next epoch, given the synopses of the sites that have one; `missing` sites are set aside."""
-        if self._roster.admit(synopses):
-            self._topologies = {
-                name: network.method.topology(self._roster.nodes) for name, network in self._networks.items()
-            }
-        moments = self._moments(epoch, frozenset(map(node_of_site, missing)))
+    def step(
+        self,
+        epoch: int,
+        sites: Mapping[str, tuple[str, ...]],
+        synopses: Mapping[Summary, Synopses],
+        missing: Collection[str] = (),
+    ) -> list[Step]:
+        """The next epoch: the sites with any event and their placement, and the synopses of those that have one.
+
+        Sites that are `missing` are set aside: what they have counted is owed.
+        """
+        self._join(sites)
+        by_node = {
+            summary: {node_of_site(site): synopsis for site, synopsis in synopses.get(summary, {}).items()}
+            for summary in self.summaries
+        }
+        moments = self._moments(epoch, frozenset(map(node_of_site, missing)), by_node)
         judged = next(iter(moments.values()))
-        by_node = {node_of_site(site): synopsis for site, synopsis in synopses.items()}
-        arriving, expiring = self._history.observe(epoch, by_node, judged.present)
-        for node in judged.present:
-            self._truth.observe(judged, node, arriving.get(node, self._empty), expiring.get(node, self._empty))
+        self._witness(judged, by_node[self.summaries[0]])
+        inputs = {
+            summary: history.observe(epoch, by_node[summary], judged.present)
+            for summary, history in self._histories.items()
+        }
         steps = []
         for name, network in self._networks.items():
-            settled = network.step(moments[name], arriving, expiring)
-            verdicts = self._truth.judge(moments[name], settled.answers)
-            steps.append(Step(moments[name], name, settled, verdicts))
+            arriving, expiring = inputs[network.method.summary()]
+            settled = network.step(moments[name], arriving, expiring if network.method.needs_expiring else {})
+            steps.append(Step(moments[name], name, settled, self._judged(name, moments[name], settled)))
         return steps
 
-    def _moments(self, epoch: int, missing: frozenset[str]) -> dict[str, Moment]:
-        start, end, period = (
-            self.clock.start_of(epoch),
-            self.clock.end_of(epoch),
-            self.window.period_of(epoch),
-        )
+    def _join(self, sites: Mapping[str, tuple[str, ...]]) -> None:
+        new = {node_of_site(site): placement for site, placement in sites.items()}
+        for name, network in self._networks.items():
+            wants = len(network.method.placement())
+            roster = self._rosters[name].joined({node: placement[:wants] for node, placement in new.items()})
+            if roster is not self._rosters[name] or name not in self._topologies:
+                self._rosters[name] = roster
+                self._topologies[name] = network.method.topology(roster)
+
+    def _witness(self, moment: Moment, synopses: Mapping[str, Any]) -> None:
+        if moment.missing and self._taken is self._landed:
+            self._taken = copy.deepcopy(self._landed)
+        for witness in _each_once(self._landed):
+            witness.observe(replace(moment, missing=frozenset(), owed=False), synopses)
+        if self._taken is not self._landed:
+            for witness in _each_once(self._taken):
+                witness.observe(moment, synopses)
+
+    def _judged(self, method: str, moment: Moment, settled: Settled) -> Verdicts:
+        witnesses = self._taken if is_partial(moment, settled.answers) else self._landed
+        return witnesses[method].truth.judge(moment, settled.answers)
+
+    def _moments(
+        self, epoch: int, missing: frozenset[str], synopses: Mapping[Summary, Mapping[str, Any]]
+    ) -> dict[str, Moment]:
+        if any(not missing.isdisjoint(found) for found in synopses.values()):
+            self._owed.add(epoch)
+        owed = not self._owed.isdisjoint(self.window.members(epoch))
+        start, end, period = self.clock.start_of(epoch), self.clock.end_of(epoch), self.window.period_of(epoch)
+        present = frozenset(self.sites) - missing
+        returning, self._present = present - self._present, present
         return {
-            name: Moment(epoch, start, end, period, topology, self._roster.nodes, missing)
+            name: Moment(epoch, start, end, period, topology, self._rosters[name].sites, missing, owed, returning)
             for name, topology in self._topologies.items()
         }
+
+
+def is_partial(moment: Moment, answers: Answers) -> bool:
+    """Whether an epoch's answer lacks something; one without rows cannot say so itself."""
+    return moment.owed or answers.any_partial or (bool(moment.missing) and not len(answers))
+
+
+def _each_once(witnesses: Mapping[str, Witness]) -> list[Witness]:
+    """The witnesses that methods may share."""
+    return list({id(witness): witness for witness in witnesses.values()}.values())
+
+
+def _expires(method: Method, summary: Summary) -> bool:
+    return method.needs_expiring and method.summary() == summary

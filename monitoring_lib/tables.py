@@ -1,6 +1,7 @@
 """Every Delta table, declared once: columns, keys, engine, constraints.
 
-The Arrow schema, the Spark DDL and the structural expectations all derive from these declarations.
+The Arrow schema, the Spark DDL and the structural expectations all derive from these declarations. What tables and
+columns mean, in words, stands in `table_words`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from enum import StrEnum
 from typing import Literal
 
 import pyarrow as pa
+
+from monitoring_lib.table_words import COLUMNS, TABLES_IN_WORDS
 
 Engine = Literal["spark", "delta-rs"]
 
@@ -69,6 +72,19 @@ class Table:
     key: tuple[str, ...]
     columns: Mapping[str, Column] = field(repr=False)
     partition: str | None = None
+    by_seal: bool = False
+    """Whether its rows count only where a seal names their write; those of other writes are dead in the end."""
+    retention: int = 7 * 24
+    """Hours for which dead rows, and files that the table no longer needs, are kept."""
+
+    @property
+    def description(self) -> str:
+        """What a row of it is, in words."""
+        return TABLES_IN_WORDS[self.name]
+
+    def describe(self, column: str) -> str:
+        """What a column holds, in words: those of this table, or the ones that it has in every table."""
+        return COLUMNS.get(f"{self.name}.{column}") or COLUMNS[column]
 
     @property
     def engine(self) -> Engine:
@@ -80,11 +96,23 @@ class Table:
         return pa.schema([pa.field(name, column.kind.arrow, column.nullable) for name, column in self.columns.items()])
 
     @property
+    def described_schema(self) -> pa.Schema:
+        """The same with each column's words, as Delta keeps comments."""
+        return pa.schema([each.with_metadata({"comment": self.describe(each.name)}) for each in self.schema])
+
+    @property
     def ddl(self) -> str:
         """The columns as Spark's SQL spells them."""
         return ", ".join(
             f"{name} {column.kind}{'' if column.nullable else ' NOT NULL'}" for name, column in self.columns.items()
         )
+
+    @property
+    def described_ddl(self) -> str:
+        """The same with each column's words."""
+        texts = (self.describe(name).replace("\\", "\\\\").replace("'", "\\'") for name in self.columns)
+        columns = self.ddl.split(", ")
+        return ", ".join(f"{column} COMMENT '{text}'" for column, text in zip(columns, texts, strict=True))
 
     @property
     def content(self) -> list[str]:
@@ -100,39 +128,46 @@ _when = Column(Kind.TIMESTAMP, clock=True)
 _day = Column(Kind.DATE)
 
 LANDINGS = Table(
-    "landings", at_sites=True, key=("source", "path", "digest"),
+    "landings", at_sites=True, by_seal=True, key=("source", "path", "digest"),
     columns={
         "source": _string, "path": _string, "digest": _string, "bytes": _count,
         "modified": Column(Kind.TIMESTAMP, clock=True),
-        "read": _count, "landed": _count, "quarantined": _count, "late": _count,
+        "how": Column(Kind.STRING, among=("new", "same", "grown", "replaced", "again")), "begins": _string,
+        "unpacked": _count, "records": _count,
+        "read": _count, "landed": _count, "quarantined": _count, "late": _count, "epochs": Column(Kind.NUMBERS),
         "note": _string, "landed_at": _when, "write": _write,
     },
 )  # fmt: skip
 EVENTS = Table(
-    "events", at_sites=True, key=("source", "digest", "line"), partition="day",
+    "events", at_sites=True, by_seal=True, key=("source", "digest", "line"), partition="day",
     columns={
         "source": _string, "epoch_start": _time, "day": _day, "time": _time, "site": _string,
         "item": Column(Kind.STRING, nullable=True), "value": Column(Kind.LONG, nullable=True),
-        "fields": Column(Kind.TEXTS, nullable=True), "digest": _string, "line": _count, "write": _write,
+        "fields": Column(Kind.TEXTS, nullable=True), "values": Column(Kind.NUMBERS, nullable=True),
+        "digest": _string, "line": _count, "write": _write,
     },
 )  # fmt: skip
 QUARANTINE = Table(
-    "quarantine", at_sites=True, key=("source", "digest", "line"), partition="day",
+    "quarantine", at_sites=True, by_seal=True, key=("source", "digest", "line"), partition="day",
     columns={
         "source": _string, "day": Column(Kind.DATE, clock=True), "path": _string, "digest": _string, "line": _count,
+        "kind": _string, "value": Column(Kind.STRING, nullable=True),
         "reason": _string, "raw": Column(Kind.STRING, nullable=True),
         "time": Column(Kind.TIMESTAMP, nullable=True), "site": Column(Kind.STRING, nullable=True), "write": _write,
     },
 )  # fmt: skip
 SYNOPSES = Table(
-    "synopses", at_sites=True, key=("source", "summary", "epoch_start", "site"), partition="day",
+    "synopses", at_sites=True, by_seal=True, key=("source", "summary", "epoch_start", "site"), partition="day",
     columns={
         "source": _string, "summary": _string, "epoch_start": _time, "day": _day, "site": _string,
-        "events": _count, "payload": _binary, "write": _write,
+        "events": _count, "refused": _count, "shipping": _count, "payload": _binary,
+        "fault": Column(Kind.STRING, nullable=True), "write": _write,
     },
 )  # fmt: skip
+"""Of `events`, the summary could not take in `refused`. The exact counts of the cell would take `shipping` bytes:
+those of the payload where it is exact, an estimate elsewhere. Where `fault` says why, there is no synopsis."""
 SITE_STATES = Table(
-    "site_states", at_sites=True, key=("monitor", "method", "epoch_start", "site"), partition="day",
+    "site_states", at_sites=True, by_seal=True, key=("monitor", "method", "epoch_start", "site"), partition="day",
     columns={
         "monitor": _string, "method": _string, "epoch_start": _time, "day": _day, "site": _string,
         "form": Column(Kind.STRING, among=("base", "change")), "payload": _binary, "write": _write,
@@ -140,34 +175,64 @@ SITE_STATES = Table(
 )  # fmt: skip
 _MESSAGE = {
     "monitor": _string, "method": _string, "epoch_start": _time, "round": _count, "sender": _string,
-    "position": _count, "receiver": _string, "kind": _string, "reason": _string,
+    "position": _count, "receivers": Column(Kind.STRINGS), "kind": _string, "reason": _string,
     "entries": _count, "bytes": _count, "payload": _binary,
 }  # fmt: skip
-_MESSAGE_KEY = ("monitor", "method", "epoch_start", "round", "sender", "position", "receiver")
+_MESSAGE_KEY = ("monitor", "method", "epoch_start", "round", "sender", "position")
 OUTBOX = Table(
-    "outbox", at_sites=True, key=_MESSAGE_KEY, partition="day",
+    "outbox", at_sites=True, by_seal=True, key=_MESSAGE_KEY, partition="day",
     columns={**_MESSAGE, "day": _day, "write": _write},
 )  # fmt: skip
-MESSAGES = Table("messages", at_sites=False, key=_MESSAGE_KEY, columns={**_MESSAGE, "write": _write})
+MESSAGES = Table("messages", at_sites=False, by_seal=True, key=_MESSAGE_KEY, columns={**_MESSAGE, "write": _write})
 STATES = Table(
-    "states", at_sites=False, key=("monitor", "method", "epoch_start", "node"),
+    "states", at_sites=False, by_seal=True, key=("monitor", "method", "epoch_start", "node"),
     columns={
         "monitor": _string, "method": _string, "epoch_start": _time, "node": _string,
         "form": Column(Kind.STRING, among=("base", "change")), "payload": _binary, "write": _write,
     },
 )  # fmt: skip
 ROSTERS = Table(
-    "rosters", at_sites=False, key=("monitor", "epoch_start", "site"),
-    columns={"monitor": _string, "epoch_start": _time, "site": _string, "write": _write},
+    "rosters", at_sites=False, by_seal=True, key=("monitor", "epoch_start", "site"),
+    columns={
+        "monitor": _string, "epoch_start": _time, "position": _count, "site": _string,
+        "placements": Column(Kind.TEXTS), "write": _write,
+    },
 )  # fmt: skip
-"""The sites that a monitor meets first in an epoch: the coordinator's steps know its members from here."""
+ARRIVALS = Table(
+    "arrivals",
+    at_sites=False,
+    by_seal=True,
+    key=("source", "epoch_start", "site"),
+    columns={
+        "source": _string,
+        "epoch_start": _time,
+        "site": _string,
+        "events": _count,
+        "buckets": Column(Kind.NUMBERS, nullable=True),
+        "write": _write,
+    },
+)  # fmt: skip
+PLANS = Table(
+    "plans",
+    at_sites=False,
+    by_seal=True,
+    key=("monitor", "epoch_start"),
+    columns={"monitor": _string, "epoch_start": _time, "content": _string, "write": _write},
+)
+CURSORS = Table(
+    "cursors",
+    at_sites=False,
+    by_seal=True,
+    key=("monitor", "epoch_start"),
+    columns={"monitor": _string, "epoch_start": _time, "content": _string, "write": _write},
+)
 _ANSWER = {
     "monitor": _string, "method": _string, "epoch_start": _time, "node": _string, "tick": _time, "key": _string,
     "rank": Column(Kind.LONG, nullable=True, least=1), "estimate": _double, "low": _double, "high": _double,
-    "confidence": Column(Kind.DOUBLE, least=0),
+    "confidence": Column(Kind.DOUBLE, least=0), "partial": Column(Kind.BOOLEAN),
 }  # fmt: skip
 _ANSWER_KEY = ("monitor", "method", "epoch_start", "node", "tick", "key")
-DRAFTS = Table("drafts", at_sites=False, key=_ANSWER_KEY, columns={**_ANSWER, "write": _write})
+DRAFTS = Table("drafts", at_sites=False, by_seal=True, key=_ANSWER_KEY, columns={**_ANSWER, "write": _write})
 ANSWERS = Table(
     "answers", at_sites=False, key=(*_ANSWER_KEY, "revision"),
     columns={**_ANSWER, "revision": _count, "write": _write},
@@ -177,14 +242,21 @@ VERDICTS = Table(
     columns={
         "monitor": _string, "method": _string, "epoch_start": _time, "node": _string, "tick": _time,
         "key": _string, "revision": _count, "promise": _string, "exact": _double, "error": _double,
-        "allowed": _double, "kept": Column(Kind.BOOLEAN), "write": _write,
+        "allowed": _double, "kept": Column(Kind.BOOLEAN), "confidence": Column(Kind.DOUBLE, least=0), "write": _write,
+    },
+)  # fmt: skip
+AUDITS = Table(
+    "audits", at_sites=False, key=("source", "monitor", "epoch_start", "audited_at"),
+    columns={
+        "source": _string, "monitor": _string, "epoch_start": _time, "revision": _count, "seal": _string,
+        "verdicts": _count, "broken": _count, "damaged": _count, "audited_at": _when, "write": _write,
     },
 )  # fmt: skip
 VALIDATIONS = Table(
     "validations", at_sites=False, key=("source", "monitor", "epoch_start", "step", "expectation", "site"),
     columns={
         "source": _string, "monitor": _string, "epoch_start": _time,
-        "step": Column(Kind.STRING, among=("land", "gate", "validate")),
+        "step": Column(Kind.STRING, among=("land", "gate", "validate", "audit")),
         "expectation": _string, "site": _string, "severity": Column(Kind.STRING, among=("info", "warning", "critical")),
         "success": Column(Kind.BOOLEAN), "observed": _string, "detail": _string, "checked_at": _when, "write": _write,
     },
@@ -192,16 +264,29 @@ VALIDATIONS = Table(
 ALERTS = Table(
     "alerts", at_sites=False, key=("digest",),
     columns={
-        "digest": _string, "source": _string, "monitor": _string, "epoch_start": _time,
+        "digest": _string, "source": _string, "monitor": _string, "site": _string, "kind": _string, "about": _string,
+        "state": Column(Kind.STRING, among=("opened", "reminded", "closed")), "turn": _count, "epoch_start": _time,
         "severity": Column(Kind.STRING, among=("warning", "critical")), "subject": _string, "detail": _string,
-        "raised_at": _when, "write": _write,
+        "sinks": Column(Kind.STRINGS), "raised_at": _when, "write": _write,
+    },
+)  # fmt: skip
+DELIVERIES = Table(
+    "deliveries", at_sites=False, key=("digest", "sink"),
+    columns={"digest": _string, "source": _string, "sink": _string, "delivered_at": _when, "write": _write},
+)  # fmt: skip
+DECISIONS = Table(
+    "decisions", at_sites=False, key=("source", "epoch_start", "site", "decided_at"),
+    columns={
+        "source": _string, "epoch_start": _time, "site": _string,
+        "verdict": Column(Kind.STRING, among=("admitted", "rejected", "retired")), "reason": _string,
+        "decided_at": _when, "write": _write,
     },
 )  # fmt: skip
 WRITES = Table(
-    "writes", at_sites=False, key=("write", "table", "owner", "epoch_start"),
+    "writes", at_sites=False, by_seal=True, key=("write", "table", "owner", "method", "epoch_start"),
     columns={
-        "source": _string, "owner": _string, "epoch_start": _time, "step": _string, "table": _string,
-        "rows": _count, "bytes": _count, "digest": _string, "finished_at": _when, "write": _write,
+        "source": _string, "owner": _string, "method": _string, "epoch_start": _time, "step": _string, "table": _string,
+        "rows": _count, "bytes": _count, "shipping": _count, "digest": _string, "finished_at": _when, "write": _write,
     },
 )  # fmt: skip
 EPOCHS = Table(
@@ -213,7 +298,9 @@ EPOCHS = Table(
         "parent": _string, "digest": _string, "landing": Column(Kind.LONG, least=0, clock=True),
         "code_version": Column(Kind.STRING, clock=True),
         "config_digest": _string, "config": _string, "counts": Column(Kind.NUMBERS),
-        "times": Column(Kind.NUMBERS, clock=True), "reason": _string, "sealed_at": _when, "write": _write,
+        "times": Column(Kind.NUMBERS, clock=True), "reason": _string, "sealed_at": _when,
+        "version": Column(Kind.LONG, least=0, clock=True), "checked": Column(Kind.LONG, least=0, clock=True),
+        "write": _write,
     },
 )  # fmt: skip
 
@@ -221,6 +308,7 @@ TABLES: Mapping[str, Table] = {
     table.name: table
     for table in (
         LANDINGS, EVENTS, QUARANTINE, SYNOPSES, SITE_STATES, OUTBOX,
-        MESSAGES, STATES, ROSTERS, DRAFTS, ANSWERS, VERDICTS, VALIDATIONS, ALERTS, WRITES, EPOCHS,
+        ARRIVALS, PLANS, ROSTERS, MESSAGES, STATES, CURSORS, DRAFTS, ANSWERS,
+        VERDICTS, AUDITS, VALIDATIONS, DECISIONS, ALERTS, DELIVERIES, WRITES, EPOCHS,
     )
 }  # fmt: skip

@@ -2,139 +2,309 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import Collection, ItemsView, Iterable, Iterator, KeysView
 from typing import Any
 
+import numpy as np
+from msgspec import Raw
+from msgspec.msgpack import Decoder, Ext
+from numpy.typing import NDArray
+
+from monitoring_lib.columns import Columns, as_integers, fits, sorted_names, unpack_integers
 from monitoring_lib.errors import CodecError
+from monitoring_lib.names import MANY, Names
+from monitoring_lib.whole import BIG, big_of
 
 Name = str | tuple[str, ...]
 Number = int | float
+
+_PARTS = Decoder(tuple[bool, Raw, Raw, Raw])
+_NAMES = Decoder(list[str | tuple[str, ...]])
+_NUMBERS = Decoder(list[int | float | Ext])
+_SEARCH, _PASSES = 20, 8
+"""What making a dict of the columns costs: as much as a search for one name in 20, or 8 passes over them."""
+_HALF = 2
+"""Names that come at once, at least one for so many that are held, are worth columns, and renew their patience."""
+_FEW = 16
+"""A pass over the columns is worth its while for at least one name in so many."""
 
 
 class Tally:
     """Names (a string, or several) to numbers; a name it does not hold counts as 0.
 
-    `changes` is what happened since `mark`: with the tally of that moment it gives this one back.
+    `pack(changes_only=True)` is what happened since `mark`: with the tally of that moment it gives this one back.
+
+    A tally is held as a dict, or in columns once many names came at once from an image or a `Names`. Both hold the
+    same content and give the same bytes. Work on few names is charged to the columns, until a dict would have
+    been cheaper; then they become one.
     """
 
-    __slots__ = ("_entries", "_touched", "forgotten")
+    __slots__ = ("_columns", "_entries", "_patience", "_touched", "forgotten")
 
     def __init__(self, entries: Iterable[tuple[Name, Number]] = ()) -> None:
         self._entries: dict[Name, Number] = dict(entries)
         self._touched: set[Name] = set()
+        self._columns: Columns | None = None  # where there are columns, entries and touched are empty
+        self._patience = 0
         self.forgotten = True
         """Whether everything before the last mark is gone: then the changes are the whole."""
 
     def get(self, name: Name) -> Any:
+        if self._columns is not None and (columns := self._for_few(_SEARCH)) is not None:
+            row = columns.row(name)
+            return int(columns.numbers[row]) if row >= 0 else 0
         return self._entries.get(name, 0)
 
-    def get_all(self, names: Iterable[Name]) -> list[Any]:
+    def get_all(self, names: Collection[Name]) -> list[Any]:
         """`get` for many."""
+        if self._columns is not None:
+            columns, wanted = self._for_many(len(names)), _strings(names)
+            if columns is not None and wanted is not None:
+                found: list[int] = columns.numbers_at(columns.find(wanted)).tolist()
+                return found
+            self._to_entries()
         get = self._entries.get
         return [get(name, 0) for name in names]
 
-    def set(self, name: Name, number: Number) -> None:
-        self._entries[name] = number
-        self._touched.add(name)
+    def beyond(self, names: Collection[Any], limit: Number) -> list[Any]:
+        """Those of the names whose number is further than `limit` from 0, in their order."""
+        columns = self._for_many(len(names)) if self._columns is not None else None
+        if columns is not None and isinstance(names, Names) and fits(limit):
+            numbers = columns.numbers_at(columns.find(names))
+            return names.chosen((numbers > limit) | (numbers < -limit))
+        pairs = zip(names, self.get_all(names), strict=True)
+        return [name for name, number in pairs if number > limit or number < -limit]
 
-    def set_all(self, names: list[Any], numbers: Iterable[Number]) -> None:
+    def set(self, name: Name, number: Number) -> None:
+        if self._columns is None or not self._put_one(name, number):
+            self._entries[name] = number
+            self._touched.add(name)
+
+    def set_all(self, names: Collection[Any], numbers: Iterable[Number]) -> None:
         """`set` for many: each name once."""
-        self._entries.update(zip(names, numbers, strict=True))
-        self._touched.update(names)
+        if self._columns is None or not self._put_many(names, numbers := list(numbers), adding=False):
+            self._entries.update(zip(names, numbers, strict=True))
+            self._touched.update(names)
 
     def add(self, name: Name, number: Number) -> Any:
         """The new number of the name."""
-        total = self._entries.get(name, 0) + number
-        self._entries[name] = total
-        self._touched.add(name)
-        return total
+        before = self.get(name)
+        if self._columns is None or not self._put_one(name, before + number):
+            self._entries[name] = before + number
+            self._touched.add(name)
+        return before + number
 
-    def add_all(self, names: Iterable[Name], numbers: Iterable[Number]) -> None:
-        """`add` for many: each name once or several times."""
+    def add_all(self, names: Collection[Name], numbers: Iterable[Number] | NDArray[np.int64]) -> None:
+        """`add` for many: each name once or several times. Sorted `Names` with an array are taken in as columns."""
+        if isinstance(names, Names) and len(names) >= MANY and len(names) * _HALF >= len(self._entries):
+            self._to_columns()
+        if self._columns is not None and self._put_many(names, numbers, adding=True):
+            return
         entries = self._entries
-        touched = list(names)
-        for name, number in zip(touched, numbers, strict=True):
+        for name, number in zip(names, _listed(numbers), strict=True):
             entries[name] = entries.get(name, 0) + number
-        self._touched.update(touched)
+        self._touched.update(names)
 
     def drop(self, name: Name) -> None:
-        if self._entries.pop(name, None) is not None:
+        if self._columns is not None and (columns := self._for_few(_SEARCH)) is not None:
+            row = columns.row(name)
+            if row >= 0:
+                columns.remove(row)
+        elif self._entries.pop(name, None) is not None:
             self._touched.add(name)
 
     def drop_all(self, names: Iterable[Name]) -> None:
         """`drop` for many."""
+        if self._columns is not None:
+            listed = names if isinstance(names, Names) else list(names)
+            columns, wanted = self._for_many(len(listed)), _strings(listed)
+            if columns is not None and wanted is not None:
+                rows = columns.find(wanted)
+                columns.remove(rows[rows >= 0])
+                return
+            self._to_entries()
+            names = listed
         entries = self._entries
         self._touched.update([name for name in names if entries.pop(name, None) is not None])
 
     def clear(self) -> None:
-        self._entries, self._touched, self.forgotten = {}, set(), True
+        self._entries, self._touched, self._columns, self.forgotten = {}, set(), None, True
 
     def keys(self) -> KeysView[Any]:
+        self._to_entries()
         return self._entries.keys()
 
     def items(self) -> ItemsView[Any, Any]:
+        self._to_entries()
         return self._entries.items()
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> Collection[Any]:
+        if self._columns is not None:
+            numbers: list[int] = self._columns.numbers[self._columns.here].tolist()
+            return numbers
         return self._entries.values()
 
     def __contains__(self, name: Name) -> bool:
+        if self._columns is not None and (columns := self._for_few(_SEARCH)) is not None:
+            row = columns.row(name)
+            return row >= 0 and bool(columns.here[row])
         return name in self._entries
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._entries)
+        return iter(self._entries if self._columns is None else self._columns.present())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._entries) if self._columns is None else int(self._columns.here.sum())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tally) and self._entries == other._entries
+        return isinstance(other, Tally) and self._plain() == other._plain()
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __repr__(self) -> str:
-        return f"Tally({self._entries!r})"
+        return f"Tally({self._plain()!r})"
 
     @property
     def changed(self) -> bool:
-        return bool(self._touched) or self.forgotten
+        return self.forgotten or bool(self._touched if self._columns is None else self._columns.touched.any())
 
     def mark(self) -> None:
         """What is here now is stored: changes count from here."""
         self._touched, self.forgotten = set(), False
+        if self._columns is not None:
+            self._columns.mark()
 
     def apply(self, change: Tally) -> None:
-        """Takes in the changes of a later tally, as unpacked from its image."""
+        """Takes in the changes of a later tally, as unpacked from its image; that one is not used afterwards."""
         if change.forgotten:
-            self._entries = {}
-        self._entries.update(change._entries)  # in the image's order: a set's changes with the process
-        for name in change._touched - change._entries.keys():
-            self._entries.pop(name, None)
+            self._entries, self._columns, self._patience = change._entries, change._columns, change._patience
+            self._touched = change._touched & change._entries.keys()
+        elif self._columns is not None and change._columns is not None:
+            later = change._columns
+            rows = self._columns.rows(later.names)
+            self._columns.numbers[rows], self._columns.here[rows] = later.numbers, later.here
+        else:
+            change._to_entries()  # in the image's order: a set's changes with the process
+            self.set_all(change._entries.keys(), change._entries.values())
+            self.drop_all(sorted(change._touched - change._entries.keys()))
 
-    def pack(self, changes_only: bool) -> list[Any]:
+    def pack(self, changes_only: bool, where: str = "tally") -> list[Any]:
         """Whether forgotten, names, numbers, dropped names; sorted: equal content gives equal bytes."""
         whole = self.forgotten or not changes_only
+        if self._columns is not None:
+            return self._columns.pack(whole, where)
         names = sorted(self._entries if whole else self._touched & self._entries.keys())
         dropped = [] if whole else sorted(self._touched - self._entries.keys())
-        return [whole, names, [self._entries[name] for name in names], dropped]
+        numbers = [self._entries[name] for name in names]
+        if not (_are_names(names) and _are_names(dropped) and set(map(type, numbers)) <= {int, float}):
+            raise TypeError(f"{where}: a tally holds numbers by strings or tuples of strings")
+        return [whole, names, numbers, dropped]
 
     @classmethod
-    def unpack(cls, plain: Any, where: str) -> Tally:
+    def unpack(cls, raw: Raw, where: str) -> Tally:
         try:
-            whole, names, numbers, dropped = plain
-            tally = cls(zip(map(_name, names), numbers, strict=True))
+            whole, names, numbers, dropped = _PARTS.decode(raw)
+            tally = cls()
             tally.forgotten = whole
-            tally._touched = tally._entries.keys() | set(map(_name, dropped))
-        except (TypeError, ValueError) as error:
+            if not tally._unpack_columns(names, numbers, dropped):
+                tally._entries = dict(zip(_NAMES.decode(names), _numbers(numbers), strict=True))
+                tally._touched = tally._entries.keys() | set(_NAMES.decode(dropped))
+        except (TypeError, ValueError, RecursionError) as error:
             raise CodecError(f"{where}: not a tally ({error})") from error
-        if type(whole) is not bool or not all(type(number) in (int, float) for number in numbers):
-            raise CodecError(f"{where}: not a tally of numbers")
         return tally
 
+    def _unpack_columns(self, names: Raw, numbers: Raw, dropped: Raw) -> bool:
+        """Whether there are enough names, and none but 64-bit numbers; else nothing is done."""
+        found, values = Names.of_many(names), unpack_integers(numbers)
+        if found is None or values is None or len(found) != len(values) or not found.increase():
+            return False
+        gone = Names.of_many(dropped) or _strings(_NAMES.decode(dropped))
+        if gone is None or not gone.increase():
+            return False
+        self._columns, self._patience = Columns(found, values), len(values)
+        self._columns.touch(gone)
+        return True
 
-def _name(plain: Any) -> Name:
-    if type(plain) is str:
-        return plain
-    if type(plain) is list and all(type(part) is str for part in plain):
-        return tuple(plain)
-    raise TypeError(f"a name cannot be {type(plain).__name__}")
+    def _put_one(self, name: Name, number: Number) -> bool:
+        """Sets one name in the columns; False if there are none any more, or they cannot hold it."""
+        columns = self._for_few(_SEARCH)
+        if columns is None:
+            return False
+        if not fits(number) or not isinstance(name, str):
+            self._to_entries()
+            return False
+        row = columns.row(name)
+        if row < 0:
+            if self._for_few(len(columns) // _PASSES) is None:
+                return False
+            row = int(columns.rows(Names([name]))[0])
+        columns.put(row, int(number))
+        return True
+
+    def _put_many(self, names: Collection[Any], numbers: Any, adding: bool) -> bool:
+        """Sets many names in the columns, or adds to them; False, and a dict, if that cannot be done there."""
+        columns, wanted, values = self._for_many(len(names)), _strings(names), as_integers(numbers)
+        found = None if wanted is None else sorted_names(wanted)
+        if columns is not None and found is not None and values is not None and len(values) == len(names):
+            rows, order = columns.rows(found[0]), found[1]
+            totals = columns.sums(rows, values[order]) if adding else values[order]
+            if totals is not None:
+                columns.put(rows, totals)
+                if len(names) * _HALF >= len(columns):
+                    self._patience = len(columns)
+                return True
+        self._to_entries()
+        return False
+
+    def _for_few(self, cost: int) -> Columns | None:
+        """The columns, unless what was charged to them comes to more than a dict would have cost."""
+        self._patience -= cost
+        if self._patience < 0:
+            self._to_entries()
+        return self._columns
+
+    def _for_many(self, names: int) -> Columns | None:
+        rows = 0 if self._columns is None else len(self._columns)
+        return self._for_few(0 if names * _FEW >= rows else rows // _PASSES)
+
+    def _to_entries(self) -> None:
+        if self._columns is not None:
+            self._entries, self._touched = dict(self._columns.items()), set(self._columns.changed())
+            self._columns = None
+
+    def _to_columns(self) -> None:
+        """If all names are strings and all numbers have 64 bits."""
+        names, touched, values = _strings(self._entries), _strings(self._touched), as_integers(self._entries.values())
+        if self._columns is not None or names is None or touched is None or values is None:
+            return
+        (names, order), (touched, _) = sorted_names(names), sorted_names(touched)  # type: ignore[misc]  # none twice
+        columns = Columns(names, values[order])
+        columns.touched[:] = False
+        columns.touch(touched)
+        self._columns, self._entries, self._touched, self._patience = columns, {}, set(), len(columns)
+
+    def _plain(self) -> dict[Any, Any]:
+        return self._entries if self._columns is None else dict(self._columns.items())
+
+
+def _strings(names: Collection[Any]) -> Names | None:
+    """None if one of them is no string."""
+    if isinstance(names, Names):
+        return names
+    return Names(names) if set(map(type, names)) <= {str} else None
+
+
+def _are_names(names: list[Any]) -> bool:
+    kinds = set(map(type, names))
+    return kinds <= {str} or (kinds <= {tuple} and all(type(part) is str for name in names for part in name))
+
+
+def _numbers(raw: Raw) -> list[Number]:
+    plain = _NUMBERS.decode(raw)
+    if any(isinstance(number, Ext) and number.code != BIG for number in plain):
+        raise ValueError("it holds what is not a number")
+    return [big_of(number) if isinstance(number, Ext) else number for number in plain]
+
+
+def _listed(numbers: Iterable[Number] | NDArray[np.int64]) -> Iterable[Number]:
+    return numbers.tolist() if isinstance(numbers, np.ndarray) else numbers

@@ -23,6 +23,11 @@ class Inner(Image):
 
 
 @dataclass(slots=True)
+class Inner2(Image, tag=202):
+    values: Ints
+
+
+@dataclass(slots=True)
 class Everything(Image, tag=200, version=3):
     whole: int = 7
     real: float = 0.5
@@ -114,11 +119,6 @@ def test_whole_numbers_cross_in_the_narrowest_width_that_holds_them(largest: int
     assert len(encode(Inner2(np.full(1000, largest)))) - small == pytest.approx(1000 * (width - 1), abs=4)
 
 
-@dataclass(slots=True)
-class Inner2(Image, tag=202):
-    values: Ints
-
-
 def test_equal_values_give_equal_bytes_however_they_were_made() -> None:
     one = Everything(table={"z": 1, "a": 2}, whole=np.int64(7), real=np.float64(0.5))  # type: ignore[arg-type]
     two = Everything(table={"a": 2, "z": 1}, ints=np.asfortranarray(np.array([[1, -2], [3, 4]])))
@@ -137,6 +137,10 @@ def test_a_whole_number_in_a_field_of_doubles_becomes_one() -> None:
         {"whole": True},
         {"text": b"bytes"},
         {"names": ["a", 1]},
+        {"pair": ("k", 1.5, 2)},
+        {"maybe": Inner2(np.arange(3))},
+        {"table": {"a": 1.5}},
+        {"ints": [1, 2]},
         {"ints": np.zeros(3, np.int32)},
         {"ints": np.zeros(3, np.uint64)},
         {"ints": np.array(5)},
@@ -147,6 +151,16 @@ def test_a_whole_number_in_a_field_of_doubles_becomes_one() -> None:
 def test_what_could_not_be_decoded_is_not_encoded(wrong: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=f"Everything.{next(iter(wrong))}"):
         encode(Everything(**wrong))
+
+
+def test_a_key_beyond_64_bits_is_refused() -> None:
+    @dataclass(slots=True)
+    class Keyed(Image, tag=204):
+        table: dict[int, int]
+
+    assert round_trip(Keyed({2**63: 2**80, -5: 1})) == Keyed({-5: 1, 2**63: 2**80})
+    with pytest.raises(TypeError, match="must fit in 64 bits"):
+        encode(Keyed({2**64: 1}))
 
 
 def test_every_truncation_is_refused() -> None:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
+from monitoring_lib.answers import Answer, Answers
 from monitoring_lib.codec import Image
 from monitoring_lib.engine import InnerNodes, LocalSites, Network, replay, resolve
 from monitoring_lib.errors import CodecError, ProtocolError
-from monitoring_lib.methods import (
-    Answer,
-    Ask,
-    InnerRole,
-    Keys,
-    Method,
-    Moment,
-    NoOptions,
-    Question,
-    Role,
-    SiteRole,
-    Summary,
-    Truth,
+from monitoring_lib.item_counts import ItemCounts
+from monitoring_lib.methods import Ask, InnerRole, Keys, Method, Moment, NoOptions, Question, Role, SiteRole, Truth
+from monitoring_lib.network import (
+    ALL,
+    COORDINATOR,
+    Delivery,
+    Letter,
+    Mesh,
+    Message,
+    Post,
+    Roster,
+    Topology,
+    Tree,
+    is_site,
 )
-from monitoring_lib.network import ALL, COORDINATOR, Delivery, Letter, Post, Topology, Tree, is_site
 from monitoring_lib.synopses.counts import Counts
 
 
@@ -41,25 +41,26 @@ class Heard(Image, tag=2, version=1):
     words: list[str] = field(default_factory=list)
 
 
-def build(keys: Mapping[str, pa.Array], sums: pa.Array) -> Counts:
-    return Counts.of_pairs(zip(keys["item"].to_pylist(), sums.to_pylist(), strict=True))
-
-
 class Nothing(Question):
     """Asked only so that a method has something to answer."""
 
     name = "nothing"
     Params = Keys
     default_method = "scripted"
+    baseline = "scripted"
+    shape = "rows"
 
-    def summary(self, ask: Ask) -> Summary:
-        return Summary(keys=("item",), synopsis=Counts, build=build)
+    def exact(self, ask: Ask) -> ItemCounts:
+        return ItemCounts(ask.measure)
 
     def truth(self, ask: Ask) -> Truth:
         raise LookupError("nobody judges this")
 
     def promise(self, ask: Ask) -> str:
         return "none"
+
+    def meaning(self, ask: Ask) -> str:
+        return "nothing is asked"
 
 
 Script = dict[str, list[Post]]
@@ -76,16 +77,17 @@ class Scripted(Role[Heard]):
     def start(self, node: str) -> Heard:
         return Heard(node)
 
-    def receive(self, state: Heard, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
+    def receive(self, state: Heard, moment: Moment, round_: int, inbox: Sequence[Delivery]) -> Iterable[Post]:
         for delivery in inbox:
             assert isinstance(delivery.letter, Word)
             state.words.append(f"{delivery.sender}:{delivery.letter.text}")
             yield from self.script.get(delivery.letter.text, [])
         if not inbox:
-            state.words.append("round 1")
+            state.words.append(f"round {round_}")
+            yield from self.script.get(f"{state.node} round {round_}", [])
 
-    def answers(self, state: Heard, moment: Moment) -> list[Answer]:
-        return [Answer(state.node, moment.end, "|".join(state.words), None, 0, 0, 0)]
+    def answers(self, state: Heard, moment: Moment) -> Answers:
+        return Answers.of([Answer(state.node, moment.end, "|".join(state.words), None, 0, 0, 0)])
 
 
 class ScriptedSite(Scripted, SiteRole[Heard]):
@@ -105,20 +107,29 @@ class Play(Method):
     question = Nothing()
     letters = (Word,)
 
-    def __init__(self, sites: Script, inner: Script, tree: bool = False) -> None:
+    def __init__(self, sites: Script, inner: Script, over: Callable[[Roster], Topology] | None = None) -> None:
         super().__init__(Ask(Keys(), NoOptions()))
-        self.site, self.inner, self.tree = ScriptedSite(self.ask, sites), ScriptedInner(self.ask, inner), tree
+        self.site, self.inner, self.over = ScriptedSite(self.ask, sites), ScriptedInner(self.ask, inner), over
 
-    def topology(self, sites: tuple[str, ...]) -> Topology:
-        return Tree.balanced(sites, 2) if self.tree else super().topology(sites)
-
-
-def at(method: Method, epoch: int, sites: str = "ab", missing: str = "") -> Moment:
-    start, names = 10 * epoch, tuple(sites)
-    return Moment(epoch, start, start + 10, 0, method.topology(names), names, frozenset(missing))
+    def topology(self, roster: Roster) -> Topology:
+        return self.over(roster) if self.over else super().topology(roster)
 
 
-def words(answers: Sequence[Answer]) -> dict[str, list[str]]:
+def tree(roster: Roster) -> Tree:
+    return Tree.even(roster, 2)
+
+
+def mesh(roster: Roster) -> Mesh:
+    return Mesh(roster.sites)
+
+
+def at(method: Method, epoch: int, sites: str = "ab", missing: str = "", owed: bool = False) -> Moment:
+    start, roster = 10 * epoch, Roster().joined(dict.fromkeys(sites, ()))
+    topology = method.topology(roster)
+    return Moment(epoch, start, start + 10, 0, topology, roster.sites, frozenset(missing), owed)
+
+
+def words(answers: Answers) -> dict[str, list[str]]:
     return {row.node: row.key.split("|") for row in answers}
 
 
@@ -129,7 +140,7 @@ def test_an_epoch_is_observed_settled_closed_and_answered() -> None:
     )
     network = Network(method)
     settled = network.step(at(method, 0), {"a": Counts.of(["x"])}, {"b": Counts.of(["y"])})
-    assert [(m.round, m.sender, m.receiver, m.reason) for m in settled.messages] == [
+    assert [(m.round, m.sender, *m.receivers, m.reason) for m in settled.messages] == [
         (0, "a", COORDINATOR, ""), (0, "b", COORDINATOR, ""),
         (1, COORDINATOR, "b", "why not"), (1, COORDINATOR, "b", "why not"),
         (2, "b", COORDINATOR, ""), (2, "b", COORDINATOR, ""),
@@ -155,32 +166,32 @@ def test_upkeep_reaches_inner_nodes_of_a_tree_and_their_sites() -> None:
         "close @coordinator": [Post(ALL, Word("from root"))],
         "close @tree/1/1": [Post("c", Word("from branch"))],
     }
-    method = Play({}, upkeep, tree=True)
+    method = Play({}, upkeep, tree)
     network = Network(method)
     settled = network.step(at(method, 0, "abc"), {}, {})
-    assert [(m.round, m.sender, m.receiver) for m in settled.messages] == [
-        (1, COORDINATOR, "@tree/1/0"), (1, COORDINATOR, "@tree/1/1"), (1, "@tree/1/1", "c"),
+    assert [(m.round, m.sender, m.receivers) for m in settled.messages] == [
+        (2, COORDINATOR, ("@tree/1/0", "@tree/1/1")), (2, "@tree/1/1", ("c",)),
     ]  # fmt: skip
     assert network.inner.states["@tree/1/0"].words[-1] == "@coordinator:from root"
     assert network.sites.states["c"].words[-1] == "@tree/1/1:from branch"
 
 
 @pytest.mark.parametrize(
-    ("tree", "who", "upkeep"),
+    ("over", "who", "upkeep"),
     [
-        (False, "a", {"close @coordinator": [Post("a", Word("well?"))]}),
-        (True, "@tree/1/0",
+        (None, "a", {"close @coordinator": [Post("a", Word("well?"))]}),
+        (tree, "@tree/1/0",
          {"close @coordinator": [Post("@tree/1/0", Word("well?"))], "well?": [Post("a", Word("no"))]}),
     ],
 )  # fmt: skip
-def test_nobody_answers_upkeep(tree: bool, who: str, upkeep: Script) -> None:
-    method = Play({"well?": [Post(COORDINATOR, Word("yes"))]}, upkeep, tree)
+def test_nobody_answers_upkeep(over: Callable[[Roster], Topology] | None, who: str, upkeep: Script) -> None:
+    method = Play({"well?": [Post(COORDINATOR, Word("yes"))]}, upkeep, over)
     with pytest.raises(ProtocolError, match=f"'{who}' answered the upkeep of epoch 5"):
         Network(method).step(at(method, 5, "abc"), {}, {})
 
 
 def test_a_missing_site_neither_observes_nor_answers_but_its_mail_waits() -> None:
-    method = Play({}, {"close @coordinator": [Post(ALL, Word("note"))]})
+    method = Play({}, {"close @coordinator": [Post(("a", "b"), Word("note"))]})
     network = Network(method)
     network.step(at(method, 0), {}, {})
     settled = network.step(at(method, 1, missing="b"), {"b": Counts.of(["lost"])}, {})
@@ -189,11 +200,96 @@ def test_a_missing_site_neither_observes_nor_answers_but_its_mail_waits() -> Non
 
 
 def test_a_site_missing_from_its_first_epoch_on_can_be_written_to() -> None:
-    method = Play({}, {"close @coordinator": [Post(ALL, Word("note"))]})
+    method = Play({}, {"close @coordinator": [Post(("a", "b"), Word("note"))]})
     network = Network(method)
     network.step(at(method, 0, missing="b"), {}, {})
     network.step(at(method, 1), {}, {})
     assert network.sites.states["b"].words == ["@coordinator:note", "1+[]-[]", "@coordinator:note"]
+
+
+def test_a_post_to_all_does_not_reach_a_site_that_is_missing() -> None:
+    method = Play({}, {"close @coordinator": [Post(ALL, Word("note"))]})
+    network = Network(method)
+    settled = network.step(at(method, 0, missing="b"), {}, {})
+    assert [m.receivers for m in settled.messages] == [("a",)]
+    network.step(at(method, 1), {}, {})
+    assert network.sites.states["b"].words == ["1+[]-[]", "@coordinator:note"]
+
+
+def test_answers_are_partial_where_events_of_the_window_were_set_aside() -> None:
+    method = Play({}, {})
+    assert Network(method).step(at(method, 0), {}, {}).answers.column("partial") == [False] * 3
+    assert Network(method).step(at(method, 0, owed=True), {}, {}).answers.column("partial") == [True] * 3
+
+
+def test_a_letter_to_many_is_decoded_once_and_handed_to_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+    delivery = Message.delivery
+    monkeypatch.setattr(Message, "delivery", lambda self, kinds: decoded.append(self.payload) or delivery(self, kinds))
+    method = Play({"observe": [Post(ALL, Word("all"))]}, {}, mesh)
+    settled = Network(method).step(at(method, 0, "abcd"), {}, {})
+    assert [(m.sender, m.links) for m in settled.messages] == [(site, 3) for site in "abcd"]
+    assert len(decoded) == 4
+    assert words(settled.answers)["b"] == ["0+[]-[]", "a:all", "c:all", "d:all"]
+
+
+def test_letters_of_one_sender_to_many_are_told_apart() -> None:
+    method = Play({"observe": [Post(ALL, Word("first")), Post(ALL, Word("second"))]}, {}, mesh)
+    settled = Network(method).step(at(method, 0, "abc"), {}, {})
+    assert words(settled.answers)["c"] == ["0+[]-[]", "a:first", "a:second", "b:first", "b:second"]
+
+
+def test_inner_nodes_are_called_in_every_round_up_to_the_depth_of_the_tree() -> None:
+    method = Play({}, {}, tree)
+    moment = at(method, 0, "abcde")
+    assert moment.topology.depth == 3
+    settled = Network(method).step(moment, {}, {})
+    inner = {node: said for node, said in words(settled.answers).items() if not is_site(node)}
+    assert len(inner) == 6
+    assert all(said == ["round 1", "round 2", "round 3", "close"] for said in inner.values())
+
+
+def test_after_the_depth_of_the_tree_only_nodes_with_mail_are_called() -> None:
+    script = {"@coordinator round 3": [Post("@tree/2/0", Word("down"))]}
+    settled = Network(Play({}, script, tree)).step(at(Play({}, {}, tree), 0, "abcde"), {}, {})
+    heard = words(settled.answers)
+    assert heard["@tree/2/0"] == ["round 1", "round 2", "round 3", "@coordinator:down", "close"]
+    assert heard["@tree/1/0"] == heard["@tree/2/1"] == ["round 1", "round 2", "round 3", "close"]
+
+
+class Forwarding(ScriptedInner):
+    """Says once an epoch, at the round of its height, what came from below."""
+
+    def receive(self, state: Heard, moment: Moment, round_: int, inbox: Sequence[Delivery]) -> Iterable[Post]:
+        assert isinstance(moment.topology, Tree)
+        state.words += [delivery.letter.text for delivery in inbox if isinstance(delivery.letter, Word)]
+        if round_ == moment.topology.height(state.node) and state.node != COORDINATOR:
+            yield Post(moment.topology.parents[state.node], Word("+".join(sorted(state.words))))
+
+
+def test_a_silent_branch_does_not_hold_its_parent() -> None:
+    """Of the sites below @tree/2/0 nobody speaks: the root hears of both branches in the same round."""
+
+    class SomeSpeak(ScriptedSite):
+        def observe(self, state: Heard, moment: Moment, arriving: Counts, expiring: Counts) -> Iterable[Post]:
+            assert isinstance(moment.topology, Tree)
+            return [Post(moment.topology.parents[state.node], Word(state.node))] if state.node in "ef" else []
+
+    method = Play({}, {}, tree)
+    method.site, method.inner = SomeSpeak(method.ask, {}), Forwarding(method.ask, {})
+    settled = Network(method).step(at(method, 0, "abcdefgh"), {}, {})
+    arrived = [(m.round, m.sender, m.delivery((Word,)).letter) for m in settled.messages if m.round]
+    assert arrived == [
+        (1, "@tree/1/0", Word("")), (1, "@tree/1/1", Word("")),
+        (1, "@tree/1/2", Word("e+f")), (1, "@tree/1/3", Word("")),
+        (2, "@tree/2/0", Word("+")), (2, "@tree/2/1", Word("+e+f")),
+    ]  # fmt: skip
+    assert words(settled.answers)[COORDINATOR] == ["+", "+e+f", "close"]
+
+
+def test_upkeep_follows_the_last_round_in_which_an_inner_node_was_called() -> None:
+    method = Play({}, {"close @coordinator": [Post(ALL, Word("down"))]}, tree)
+    assert [m.round for m in Network(method).step(at(method, 0, "abcde"), {}, {}).messages] == [3]
 
 
 def test_a_missing_site_that_answers_is_refused_by_name() -> None:
@@ -215,10 +311,13 @@ def test_each_site_is_kept_right_after_it_observed() -> None:
     assert len(sites.states["a"].words) == 3
 
 
-def test_a_site_without_events_is_given_the_empty_summary() -> None:
-    summary = Nothing().summary(Ask(Keys(), NoOptions()))
-    assert list(summary.empty()) == []
-    assert summary == Nothing().summary(Ask(Keys(), NoOptions())), "equal summaries can be shared"
+def test_a_site_without_events_is_given_the_empty_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = Play({}, {})
+    assert method.summary() == Nothing().exact(method.ask) == Play({}, {}).summary(), "equal summaries can be shared"
+    handed: list[Any] = []
+    monkeypatch.setattr(method.site, "observe", lambda state, moment, *given: handed.extend(given) or ())
+    Network(method).step(at(method, 0), {"a": Counts.of(["x"])}, {})
+    assert [list(synopsis) for synopsis in handed] == [[("x", 1)], [], [], []]
 
 
 def test_sites_are_asked_for_answers_only_where_their_role_gives_any() -> None:
@@ -253,7 +352,7 @@ def replayed() -> Any:
     sent = sites.observe(moment, {}, {})
     before = Heard("b", list(sites.states["b"].words))
     messages = resolve(moment, method, sites, InnerNodes(method), sent).messages
-    received = [m for m in messages if m.receiver == "b"]
+    received = [m for m in messages if "b" in m.receivers]
     said = [m for m in messages if m.sender == "b" and m.round >= 1]
     return method, moment, before, received, said, sites.states["b"]
 

@@ -15,6 +15,7 @@ from monitoring_lib.methods import Method, Question
 from monitoring_lib.protocols import find_method, find_question, methods, questions
 from monitoring_lib.protocols.topk.caching import Caching
 from monitoring_lib.suggest import nearest
+from tests.installing import offer as install_offer
 
 Offer = Callable[[str, str], None]
 
@@ -40,10 +41,7 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offer]:
 
     def install(module: str, source: str) -> None:
         (tmp_path / f"{module}.py").write_text(source)
-        info = tmp_path / f"{module}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[{protocols.ENTRY_POINTS}]\nechoes = {module}:Echoes\n")
+        install_offer(tmp_path, module, [f"{module}:Echoes"])
 
     known = set(sys.modules)
     monkeypatch.syspath_prepend(tmp_path)

@@ -36,7 +36,7 @@ DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 NOT_NEEDED = "com.*:*,org.*:*,commons-*:*,javax.*:*,io.airlift:*,io.unitycatalog:*"
 PLAIN_PATH = ("--config-settings", "editable_mode=compat")
 """Our own folder as a plain path: setuptools' finder would cost every Python process 25 ms."""
-OWN_PACKAGES = ("jobs", "monitoring_lib")
+OWN_PACKAGES = ("farwatch_airflow", "jobs", "monitoring_lib")
 LONGEST_WAIT = 900.0
 
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from jobs.lake.ledger import Ledger
+from jobs.lake.records import Part
 from jobs.lake.seals import Seal
 from jobs.lake.site_tables import SiteTables
 from jobs.lake.store import Condition, Store
+from jobs.lake.times import column_list, rows_by
+from jobs.lake.write_ids import new_write
 from monitoring_lib.config import Source
-from monitoring_lib.epochs import to_datetime
+from monitoring_lib.epochs import format_time, to_datetime
+from monitoring_lib.errors import DamagedTable
 from monitoring_lib.tables import EVENTS, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-
-def new_write(step: str) -> str:
-    """The id of one try of one step."""
-    return f"{step}-{uuid.uuid4().hex}"
+__all__ = ["Lake", "column_list", "new_write", "rows_by"]
 
 
 @dataclass
@@ -38,31 +39,70 @@ class Lake:
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.centre)
         self.site_tables = SiteTables(self.sites, self.session)
+        self.recorded_before: dict[tuple[str, tuple[Condition, ...]], dict[Part, dict[str, Any]]] = {}
 
     def store_of(self, table: Table) -> Store:
         return self.sites if table.at_sites else self.centre
 
-    def append(self, table: Table, rows: list[dict[str, Any]]) -> None:
+    def append(self, table: Table, rows: pa.Table | list[dict[str, Any]]) -> None:
         """Appends rows, which carry the id of their write, through the table's one engine."""
+        found = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows, table.schema)
+        if not found.num_rows:
+            return
         if table.at_sites:
-            self.site_tables.append_rows(table, rows)
+            self.site_tables.append_rows(table, found)
         else:
-            self.centre.append(table, pa.Table.from_pylist(rows, table.schema))
+            self.centre.append(table, found)
 
     def events(self, source: Source, landing: int, start: int, end: int) -> DataFrame:
         """The events of ``[start, end)`` that the first `landing` landings of a source brought, for Spark."""
         from pyspark.sql import functions as F
 
-        brought = self.ledger.landed(source.name, start, end)
-        writes = sorted({seal.write for seal in brought if seal.revision <= landing})
+        brought = [seal for seal in self.ledger.landed(source.name, start, end) if seal.revision <= landing]
+        writes = sorted({seal.write for seal in brought})
         first, last = to_datetime(start), to_datetime(end)
-        return self.site_tables.read(EVENTS).where(
+        events, replaced = self.site_tables.read(EVENTS), {pair for seal in brought for pair in seal.replaced}
+        found = events.where(
             (F.col("source") == source.name)
             & F.col("write").isin(writes)
             & F.col("day").between(F.lit(first.date()), F.lit(last.date()))
             & (F.col("epoch_start") >= F.lit(first))
             & (F.col("epoch_start") < F.lit(last))
         )
+        for digest, write in sorted(replaced):
+            found = found.where((F.col("digest") != digest) | (F.col("write") != write))
+        return found
+
+    def refuse_lost_events(self, source: Source, landing: int, start: int, end: int, found: Mapping[int, int]) -> None:
+        """DamagedTable if the events of some epoch are not as many as the landings brought."""
+        expected: Counter[int] = Counter()
+        for seal in self.ledger.landed(source.name, start, end):
+            if seal.revision <= landing:
+                expected[seal.epoch_start] += seal.counts.get("landed", 0) - seal.counts.get("replaced", 0)
+        for epoch_start in sorted(expected.keys() | found.keys()):
+            there, brought = found.get(epoch_start, 0), expected[epoch_start]
+            if there != brought:
+                raise DamagedTable(
+                    f"{source.name}, epoch {format_time(epoch_start)}: the table `events` is damaged: {there} rows are"
+                    f" there where its landings brought {brought}. Restore it from a copy, or give the source a new"
+                    " name: under that, its files land anew"
+                )
+
+    def count_events(self, source: Source, landing: int, start: int, end: int) -> dict[int, int]:
+        """How many events of each epoch the first `landing` landings of a source brought, as the table has them."""
+        brought = [seal for seal in self.ledger.landed(source.name, start, end) if seal.revision <= landing]
+        writes = sorted({seal.write for seal in brought})
+        replaced = {pair for seal in brought for pair in seal.replaced}
+        conditions: list[Condition] = [
+            ("source", "=", source.name), ("write", "in", writes), ("epoch_start", ">=", start),
+            ("epoch_start", "<", end),
+        ]  # fmt: skip
+        if not replaced:
+            return {found: rows for (found,), rows in self.sites.count(EVENTS, ["epoch_start"], conditions).items()}
+        counts: Counter[int] = Counter()
+        for (found, *pair), rows in self.sites.count(EVENTS, ["epoch_start", "digest", "write"], conditions).items():
+            counts[found] += 0 if tuple(pair) in replaced else rows
+        return counts
 
     def frame(self, table: Table) -> DataFrame:
         """All rows of a table, sealed or not, for Spark; both engines read all tables."""
@@ -83,32 +123,54 @@ class Lake:
         columns: Sequence[str] | None = None,
     ) -> pa.Table:  # fmt: skip
         """The rows that these seals name as their `outputs`: of each epoch, those of its own writes only."""
-        if not seals:
-            return self.store_of(table).read(table, [("write", "in", [])], columns)
-        names = {(seal.epoch_start, seal.writes[name]) for seal in seals for name in outputs if name in seal.writes}
-        span: list[Condition] = [
-            ("epoch_start", ">=", min(seal.epoch_start for seal in seals)),
-            ("epoch_start", "<=", max(seal.epoch_start for seal in seals)),
-        ]
+        named = {(seal.epoch_start, seal.writes[name]) for seal in seals for name in outputs if name in seal.writes}
+        return self.named(table, named, conditions, columns)
+
+    def named(
+        self, table: Table, named: Iterable[tuple[int, str]], conditions: Iterable[Condition] = (),
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:  # fmt: skip
+        """The rows of these (epoch start, write). Epochs far apart are read apart, without the files between."""
         wanted = list(columns or table.columns)
         needed = list(dict.fromkeys([*wanted, "epoch_start", "write"]))
-        rows = self.of_writes(table, [write for _, write in names], [*span, *conditions], needed)
-        starts = rows["epoch_start"].cast(pa.int64()).to_pylist()
-        named = [pair in names for pair in zip(starts, rows["write"].to_pylist(), strict=True)]
-        return rows.filter(pa.array(named, pa.bool_())).select(wanted)
+        parts = _apart(named, conditions, lambda conditions: self.store_of(table).read(table, conditions, needed))
+        empty = pa.schema([table.schema.field(name) for name in wanted]).empty_table()
+        return pa.concat_tables([empty, *(part.select(wanted) for part in parts)])
+
+    def fingerprints(
+        self, table: Table, named: Iterable[tuple[int, str]], conditions: Iterable[Condition] = ()
+    ) -> pa.Table:
+        """The same rows with the SHA-256 of their payloads in place of them; the engine digests as it reads."""
+        store = self.store_of(table)
+        parts = list(_apart(named, conditions, lambda conditions: store.fingerprints(table, conditions)))
+        return pa.concat_tables(parts) if parts else table.schema.empty_table()
 
 
-def column_list(rows: pa.Table, name: str) -> list[Any]:
-    """A column's values; times as microseconds."""
-    column = rows[name]
-    plain = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
-    return list(plain.to_pylist())
+def _apart(
+    named: Iterable[tuple[int, str]], conditions: Iterable[Condition], read: Callable[[list[Condition]], pa.Table]
+) -> Iterator[pa.Table]:
+    """The rows of each (epoch start, write) that is named, stretch by stretch of epochs."""
+    pairs = set(named)
+    for first, last in _stretches(sorted({start for start, _ in pairs})):
+        writes = sorted({write for start, write in pairs if first <= start <= last})
+        span: list[Condition] = [("write", "in", writes), ("epoch_start", ">=", first), ("epoch_start", "<=", last)]
+        found = rows_by(read([*span, *conditions]), "epoch_start", "write")
+        yield from (part for key, part in found.items() if key in pairs)
 
 
-def rows_by(rows: pa.Table, *names: str) -> Mapping[tuple[Any, ...], pa.Table]:
-    """The rows of each combination of these columns' values."""
-    keys = list(zip(*(column_list(rows, name) for name in names), strict=True))
-    places: dict[tuple[Any, ...], list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    return {key: pc.take(rows, pa.array(at, pa.int64())) for key, at in places.items()}
+_FAR = 16
+"""Stretches of epochs that are this many times their usual distance apart are read one by one."""
+
+
+def _stretches(starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Epochs in order, as first and last of each stretch without a wide gap."""
+    if not starts:
+        return []
+    gaps = [later - earlier for earlier, later in itertools.pairwise(starts)]
+    wide = _FAR * min(gaps, default=0)
+    stretches = [[starts[0], starts[0]]]
+    for start, gap in zip(starts[1:], gaps, strict=True):
+        if gap > wide:
+            stretches.append([start, start])
+        stretches[-1][1] = start
+    return [(first, last) for first, last in stretches]

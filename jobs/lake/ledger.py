@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from jobs.lake.seals import LANDING, Seal, from_rows, to_rows
-from jobs.lake.store import Condition, Store, scan
+from jobs.lake.seals import LANDING, REPLACED, Seal, from_rows, to_rows
+from jobs.lake.store import Condition, Number, Store, scan
+from jobs.lake.times import column_list
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import AlreadySealed, NotNow
 from monitoring_lib.tables import EPOCHS
@@ -20,53 +21,104 @@ class Overtaken(NotNow):
     """Another landing of the same source came between: look again at which files are new."""
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A seal as a part of its chain."""
+
+    epoch_start: int
+    parent: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A landing as an entry of its source's journal; `revision` is its number."""
+
+    revision: int
+    write: str
+
+
+_OF_LANDING = ["revision", "write"]
+_FIRST_LOOK = 32
+_OLDEST, _NEWEST = -(2**62), 2**62
+
+
 @dataclass
 class Ledger:
     """Reads and writes seals. Of several revisions of an epoch the last one counts."""
 
     store: Store
-    _read_before: dict[str, list[Seal]] = field(default_factory=dict, repr=False)
+    _read_before: dict[tuple[str, int, int], list[Seal]] = field(default_factory=dict, repr=False)
     _version: int = -1
-    """All seals of a source as of a version: every step asks for them, monitor by monitor."""
+    """Seals of a source as of a version: every monitor of a run asks for the same epochs."""
 
     def seals(self, source: str, monitor: str, start: int | None = None, end: int | None = None) -> list[Seal]:
         """The current seals of a monitor with ``start <= epoch_start < end``, in order of epochs."""
-        return _current(
-            [
-                seal
-                for seal in self._of_source(source, start)
-                if seal.monitor == monitor
-                and (start is None or seal.epoch_start >= start)
-                and (end is None or seal.epoch_start < end)
-            ]
-        )
+        return _current(seal for seal in self._of_source(source, start, end) if seal.monitor == monitor)
 
-    def _of_source(self, source: str, since: int | None = None) -> list[Seal]:
-        """All seals of a source's monitors; where they are not known yet, those of recent epochs may be enough."""
+    def last(self, source: str, monitor: str) -> Seal | None:
+        """The current seal of a monitor's newest epoch, None if it has sealed nothing."""
+        conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
+        starts = column_list(self.store.read(EPOCHS, conditions, ["epoch_start"]), "epoch_start")
+        return self.seals(source, monitor, max(starts), max(starts) + 1)[0] if starts else None
+
+    def _of_source(self, source: str, start: int | None, end: int | None) -> list[Seal]:
+        """All seals of a source's monitors in these epochs, in every revision."""
         found = self.store.open(EPOCHS)
         if found is None:
             return []
         if found.version() != self._version:
             self._version = found.version()
             self._read_before.clear()
-        known = self._read_before.get(source)
-        if known is not None:
-            return known
-        conditions: list[Condition] = [("source", "=", source)]
-        if since is not None:
-            conditions.append(("epoch_start", ">=", since))
-        seals = from_rows(scan(found, EPOCHS, conditions, list(EPOCHS.columns)))
-        if since is None:
-            self._read_before[source] = seals
-        return seals
+        key = source, _OLDEST if start is None else start, _NEWEST if end is None else end
+        if key not in self._read_before:
+            conditions: list[Condition] = [("source", "=", source)]
+            if start is not None:
+                conditions.append(("epoch_start", ">=", start))
+            if end is not None:
+                conditions.append(("epoch_start", "<", end))
+            self._read_before[key] = from_rows(scan(found, EPOCHS, conditions, list(EPOCHS.columns)))
+        return self._read_before[key]
+
+    @property
+    def version(self) -> int:
+        """The number of the last commit, 0 where there is none."""
+        found = self.store.open(EPOCHS)
+        return 0 if found is None else int(found.version())
+
+    def changed_since(self, source: str, monitor: str, version: int, end: int) -> int | None:
+        """The first epoch before `end` of which a monitor's seal came after a commit, None if none did."""
+        conditions: list[Condition] = [
+            ("source", "=", source), ("monitor", "=", monitor), ("epoch_start", "<", end),
+            ("version", ">", Number(version)),
+        ]  # fmt: skip
+        return min(column_list(self.store.read(EPOCHS, conditions, ["epoch_start"]), "epoch_start"), default=None)
+
+    def links(self, source: str, monitor: str, start: int, end: int) -> list[Link]:
+        """The digests of a monitor's current seals of some epochs, in order; nothing else of them is read."""
+        conditions: list[Condition] = [
+            ("source", "=", source), ("monitor", "=", monitor),
+            ("epoch_start", ">=", start), ("epoch_start", "<", end),
+        ]  # fmt: skip
+        rows = self.store.read(EPOCHS, conditions, ["epoch_start", "revision", "parent", "digest"])
+        rows = rows.sort_by([("epoch_start", "ascending"), ("revision", "ascending")])
+        columns = (column_list(rows, name) for name in ("epoch_start", "parent", "digest"))
+        last = {link[0]: Link(*link) for link in zip(*columns, strict=True)}
+        return list(last.values())
 
     def all_seals(self) -> list[Seal]:
         """Every revision of everything."""
         return from_rows(self.store.read(EPOCHS))
 
-    def revisions(self, source: str, monitor: str) -> list[Seal]:
-        """Every seal of a monitor, in order of epochs and revisions."""
-        seals = [seal for seal in self._of_source(source) if seal.monitor == monitor]
+    def named_writes(self) -> set[str]:
+        """Every write that some seal names, in whichever revision."""
+        rows = self.store.read(EPOCHS, (), ["write", "writes"])
+        outputs = rows["writes"].combine_chunks().items if rows.num_rows else pa.array([], pa.string())
+        return {*rows["write"].unique().to_pylist(), *outputs.unique().to_pylist()}
+
+    def revisions(self, source: str, monitor: str, start: int | None = None) -> list[Seal]:
+        """Every seal of a monitor from an epoch on, in order of epochs and revisions."""
+        seals = [seal for seal in self._of_source(source, start, None) if seal.monitor == monitor]
         return sorted(seals, key=lambda seal: (seal.epoch_start, seal.revision))
 
     def seal(self, seals: Sequence[Seal], length: int) -> None:
@@ -79,19 +131,19 @@ class Ledger:
             chain = standing | {(seal.monitor, seal.epoch_start): seal for seal in new}
             for seal in new:
                 _refuse_other_parent(seal, chain.get((seal.monitor, seal.epoch_start - length)))
-            return to_rows([replace(seal, sealed_at=sealed_at) for seal in new]) if new else None
+            number = table.version() + 1
+            return to_rows([replace(seal, sealed_at=sealed_at, version=number) for seal in new]) if new else None
 
         if seals:
             self.store.append_if(EPOCHS, decide)
 
-    def journal(self, source: str, clock: Clock) -> list[Seal]:
-        """One seal for each landing of a source, in their order."""
-        return from_rows(self.store.read(EPOCHS, _journal_of(source, clock)).sort_by("revision"))
+    def journal(self, source: str, clock: Clock) -> list[Landing]:
+        """All landings of a source, in their order."""
+        return _landings(self.store.read(EPOCHS, _journal_of(source, clock), _OF_LANDING))
 
-    def last_landing(self, source: str, clock: Clock) -> int:
+    def last_landing(self, source: str) -> int:
         """The number of a source's last landing, 0 if there was none."""
-        numbers = self.store.read(EPOCHS, _journal_of(source, clock), ["revision"])["revision"].to_pylist()
-        return max(numbers, default=0)
+        return max(self._newest_of_landings(source)["revision"].to_pylist(), default=0)
 
     def landed(self, source: str, start: int, end: int) -> list[Seal]:
         """Every landing that brought events to these epochs."""
@@ -101,32 +153,75 @@ class Ledger:
         ]  # fmt: skip
         return from_rows(self.store.read(EPOCHS, conditions))
 
+    def first_landed(self, source: str) -> int | None:
+        """The first epoch that any landing of a source brought events to."""
+        rows = self.store.read(EPOCHS, [("source", "=", source), ("monitor", "=", LANDING)], ["epoch_start", "counts"])
+        counts = (dict(found).get("landed", 0) for found in rows["counts"].to_pylist())
+        starts = (start for start, count in zip(column_list(rows, "epoch_start"), counts, strict=True) if count)
+        return min(starts, default=None)
+
+    def landed_as(self, source: str) -> str:
+        """What a row meant in the source's last landing that says so, '' where none does.
+
+        It is looked for without the clock: where epochs lie is a part of what is asked for.
+        """
+        said = self._newest_of_landings(source, ("config", ">", ""))
+        return str(said.sort_by("revision")["config"][-1].as_py()) if said.num_rows else ""
+
+    def _newest_of_landings(self, source: str, *conditions: Condition) -> pa.Table:
+        """Seals of a source's landings, the last one that meets the conditions among them.
+
+        They are looked for in the last commits, then further and further back: the last landing is mostly a recent one.
+        """
+        wanted: list[Condition] = [("source", "=", source), ("monitor", "=", LANDING), *conditions]
+        last, look_back = self.version, _FIRST_LOOK
+        while True:
+            since = max(last - look_back, -1)
+            rows = self.store.read(EPOCHS, [*wanted, ("version", ">", Number(since))], ["revision", "config"])
+            if rows.num_rows or since < 0:
+                return rows
+            look_back *= 8
+
     def seal_landing(
-        self, source: str, clock: Clock, after: int, write: str, counts: dict[int, dict[str, int]]
+        self,
+        source: str,
+        clock: Clock,
+        after: int,
+        write: str,
+        counts: Mapping[int, Mapping[str, int]],
+        config: str = "",
+        replaced: Mapping[int, Sequence[tuple[str, str]]] | None = None,
     ) -> None:
         """Makes a landing true: its entry in the journal, and one in each epoch that it brought events to.
 
         `after` is the last landing that was known when the files were chosen; if another has come since, its
-        files may be the same ones, and Overtaken is raised.
+        files may be the same ones, and Overtaken is raised. `config` says what a row of it means. `replaced` names, by
+        epoch, digest and write of the rows that no longer count because of it.
         """
-        number = after + 1
+        number, instead = after + 1, replaced or {}
         rows = [
             Seal(
-                source, LANDING, epoch_start, number, write, {"events": write}, landing=number, counts=found,
+                source, LANDING, epoch_start, number, write,
+                {"events": write} | _replaced(instead.get(epoch_start, ())), landing=number, counts=found,
                 sealed_at=int(time.time() * 1_000_000),
+                config=config if epoch_start == journal_start(clock) else "",
             )
             for epoch_start, found in sorted({journal_start(clock): {}, **counts}.items())
         ]  # fmt: skip
 
         def decide(table: DeltaTable) -> pa.Table | None:
-            journal = from_rows(scan(table, EPOCHS, _journal_of(source, clock), list(EPOCHS.columns)))
-            if any(seal.write == write for seal in journal):
+            journal = _landings(scan(table, EPOCHS, _journal_of(source, clock), _OF_LANDING))
+            if any(landing.write == write for landing in journal):
                 return None
-            if any(seal.revision > after for seal in journal):
+            if any(landing.revision > after for landing in journal):
                 raise Overtaken(f"{source}: another landing came between; look for new files again")
-            return to_rows(rows)
+            return to_rows([replace(seal, version=table.version() + 1) for seal in rows])
 
         self.store.append_if(EPOCHS, decide)
+
+
+def _replaced(rows: Sequence[tuple[str, str]]) -> dict[str, str]:
+    return {f"{REPLACED} {number} {digest}": write for number, (digest, write) in enumerate(rows)}
 
 
 def journal_start(clock: Clock) -> int:
@@ -136,6 +231,11 @@ def journal_start(clock: Clock) -> int:
 
 def _journal_of(source: str, clock: Clock) -> list[Condition]:
     return [("source", "=", source), ("monitor", "=", LANDING), ("epoch_start", "=", journal_start(clock))]
+
+
+def _landings(rows: pa.Table) -> list[Landing]:
+    columns = (column_list(rows.sort_by("revision"), name) for name in _OF_LANDING)
+    return [Landing(*entry) for entry in zip(*columns, strict=True)]
 
 
 def _current(seals: Iterable[Seal]) -> list[Seal]:

@@ -2,52 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from jobs.lake.content import digest_rows
 from jobs.lake.store import Condition
+from jobs.lake.times import rows_by
 from monitoring_lib.epochs import to_datetime, to_microseconds
-from monitoring_lib.tables import WRITES, Table
+from monitoring_lib.tables import MESSAGES, WRITES, Table
 
 if TYPE_CHECKING:
     from jobs.lake import Lake
 
+_SIZE = "payload_bytes"
+_REMEMBERED = 8
+"""Writes whose records a process keeps in mind."""
 
-def record(table: Table, source: str, step: str, rows: Sequence[Mapping[str, Any]], write: str) -> list[dict[str, Any]]:
-    """The records of rows that are in this process: one an epoch and owner, a monitor or a synopsis' summary."""
-    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        owner = row["summary"] if "summary" in row else row["monitor"]
-        groups.setdefault((owner, _micros(row["epoch_start"])), []).append(row)
+
+class Part(NamedTuple):
+    """A part of a write: what it holds of one output, one owner (a monitor, a summary or a source) and one epoch.
+
+    `method` is '' where rows are of none.
+    """
+
+    write: str
+    output: str
+    owner: str
+    method: str
+    epoch_start: int
+
+
+def digest_key(output: str, of: str = "") -> str:
+    """Under which a seal keeps a digest: by output, and by method, or summary of synopses, where there are any."""
+    return f"{output}:{of}" if of else output
+
+
+def record(table: Table, source: str, step: str, rows: pa.Table, write: str) -> list[dict[str, Any]]:
+    """The records of rows that are in this process: one a `Part`.
+
+    Messages of round 0 are recorded as `inbox`, later ones as `messages`, whichever step wrote them.
+    """
+    if not rows.num_rows:
+        return []
+    if table is not MESSAGES:
+        return _records(table, table.name, source, step, rows, write)
+    first = pc.equal(rows["round"], 0)
+    return [
+        *_records(table, "inbox", source, step, rows.filter(first), write),
+        *_records(table, "messages", source, step, rows.filter(pc.invert(first)), write),
+    ]
+
+
+def _records(table: Table, output: str, source: str, step: str, rows: pa.Table, write: str) -> list[dict[str, Any]]:
+    names = rows.column_names
+    owner = next(name for name in ("summary", "monitor", "source") if name in names)
+    by = [owner, *(["method"] if "method" in names else []), "epoch_start"]
     now = datetime.now(UTC)
     return [
         {
-            "source": source, "owner": owner, "epoch_start": to_datetime(epoch_start), "step": step,
-            "table": table.name, "rows": len(group), "bytes": sum(_payload_bytes(row) for row in group),
+            "source": source, "owner": own, "method": "".join(method),
+            "epoch_start": to_datetime(epoch_start), "step": step, "table": output,
+            "rows": group.num_rows, "bytes": _payload_bytes(group),
+            "shipping": int(pc.sum(group["shipping"]).as_py() or 0) if "shipping" in names else 0,
             "digest": digest_rows(table, group), "finished_at": now, "write": write,
         }
-        for (owner, epoch_start), group in sorted(groups.items())
+        for (own, *method, epoch_start), group in sorted(rows_by(rows, *by).items())
     ]  # fmt: skip
 
 
-def record_site_write(lake: Lake, table: Table, source: str, step: str, write: str) -> list[dict[str, Any]]:
-    """The records of a write that Spark made."""
-    return record(table, source, step, lake.sites.fingerprints(table, [("write", "=", write)]), write)
+def recorded(lake: Lake, writes: Iterable[str], span: Iterable[Condition]) -> dict[Part, dict[str, Any]]:
+    """The records of these writes and epochs."""
+    return {part_of(row): row for row in lake.of_writes(WRITES, list(writes), span).to_pylist()}
 
 
-def recorded(
-    lake: Lake, writes: Iterable[str], span: Iterable[Condition]
-) -> dict[tuple[str, str, str, int], dict[str, Any]]:
-    """The records of these writes and epochs, by (write, table, owner, epoch)."""
-    rows = lake.of_writes(WRITES, list(writes), span).to_pylist()
-    return {(row["write"], row["table"], row["owner"], to_microseconds(row["epoch_start"])): row for row in rows}
+def recorded_once(lake: Lake, write: str, span: Iterable[Condition]) -> dict[Part, dict[str, Any]]:
+    """The same of one write that is finished: all monitors of a run ask for the same."""
+    key = write, tuple(span)
+    if key not in lake.recorded_before:
+        while len(lake.recorded_before) >= _REMEMBERED:
+            del lake.recorded_before[next(iter(lake.recorded_before))]
+        lake.recorded_before[key] = recorded(lake, [write], key[1])
+    return lake.recorded_before[key]
 
 
-def _micros(moment: datetime | int) -> int:
-    return moment if isinstance(moment, int) else to_microseconds(moment)
+def part_of(row: Mapping[str, Any]) -> Part:
+    """The part that a record is about."""
+    return Part(row["write"], row["table"], row["owner"], row["method"], to_microseconds(row["epoch_start"]))
 
 
-def _payload_bytes(row: Mapping[str, Any]) -> int:
-    return int(row["payload_bytes"]) if "payload_bytes" in row else len(row.get("payload", b""))
+def _payload_bytes(rows: pa.Table) -> int:
+    """Of messages what crossed, of others what is stored."""
+    for name in ("bytes", _SIZE):
+        if name in rows.column_names:
+            return int(pc.sum(rows[name]).as_py() or 0)
+    if "payload" not in rows.column_names:
+        return 0
+    return int(pc.sum(pc.binary_length(rows["payload"])).as_py() or 0)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from jobs.lake.store import Store
-from monitoring_lib.errors import StorageError
-from monitoring_lib.tables import Table
+from jobs.lake.store import Store, predicate
+from jobs.lake.trouble import engine_trouble
+from monitoring_lib.tables import Kind, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +19,7 @@ _PROPERTIES = {
     "delta.enableDeletionVectors": "false",
     "delta.dataSkippingStatsColumns": "epoch_start",
     "delta.checkpointInterval": "50",
+    "delta.logRetentionDuration": "interval 7 days",
 }
 
 
@@ -52,10 +54,9 @@ class SiteTables:
         }
         listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
         partition = f"PARTITIONED BY ({table.partition}) " if table.partition else ""
-        location = self.store.location(table).replace("`", "``")
         self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS delta.`{location}` ({table.ddl})"
-            f" USING delta {partition}TBLPROPERTIES ({listed})"
+            f"CREATE TABLE IF NOT EXISTS {self._named(table)} ({table.described_ddl})"
+            f" USING delta {partition}COMMENT '{_text(table.description)}' TBLPROPERTIES ({listed})"
         )
         self.store.committed(table.name)
 
@@ -68,14 +69,70 @@ class SiteTables:
         try:
             frame.write.format("delta").mode("append").save(self.store.location(table))
         except PySparkException as error:
-            raise StorageError(f"{self.store.location(table)} cannot be written: {error}") from error
+            raise engine_trouble(error, self.store.location(table)) from error
         self.store.committed(table.name)
 
-    def append_rows(self, table: Table, rows: list[dict[str, Any]]) -> None:
+    def drop_writes(self, table: Table, writes: Sequence[str]) -> None:
+        """Takes out the rows of these writes, in one commit."""
+        self._commit(table, f"DELETE FROM {self._named(table)} WHERE {predicate([('write', 'in', writes)])}")
+
+    def compact(self, table: Table, days: Sequence[date], size: int) -> None:
+        """Puts the files of these days together, up to `size` bytes each; of a table without days, all."""
+        for name in ("maxFileSize", "minFileSize"):
+            self.spark.conf.set(f"spark.databricks.delta.optimize.{name}", str(size))
+        listed = ", ".join(f"DATE'{day.isoformat()}'" for day in days)
+        where = f" WHERE {table.partition} IN ({listed})" if days else ""
+        self._commit(table, f"OPTIMIZE {self._named(table)}{where}")
+
+    def vacuum(self, table: Table, hours: int) -> None:
+        """Deletes files that no version of the last `hours` names."""
+        # Folders are listed by 10,000 tasks otherwise, which takes minutes on few cores.
+        self.spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(self.parallelism))
+        self._commit(table, f"VACUUM {self._named(table)} RETAIN {hours} HOURS")
+
+    def _commit(self, table: Table, statement: str) -> None:
+        from pyspark.errors import PySparkException
+
+        try:
+            self.spark.sql(statement).collect()
+        except PySparkException as error:
+            raise engine_trouble(error, self.store.location(table)) from error
+        self.store.committed(table.name)
+
+    def _named(self, table: Table) -> str:
+        return f"delta.`{self.store.location(table).replace('`', '``')}`"
+
+    def append_told(self, table: Table, rows: DataFrame) -> pa.Table:
+        """Appends a frame and tells its content: binary cells as the hex of their SHA-256, and their size.
+
+        It is worked out where the rows are made: what was written is not read again, and payloads stay in Spark.
+        """
+        from pyspark.sql import functions as F
+
+        kept = rows.select(*table.columns).persist()
+        try:
+            self.append(table, kept)
+            size = F.octet_length("payload").cast("bigint").alias("payload_bytes")
+            cells = [
+                F.sha2(name, 256).alias(name) if column.kind == Kind.BINARY else F.col(name)
+                for name, column in table.columns.items()
+            ]
+            told = pa.table(kept.select(*cells, size).toArrow())
+        finally:
+            kept.unpersist()
+        kinds = {
+            name: pa.string() if one.kind == Kind.BINARY else one.kind.arrow for name, one in table.columns.items()
+        }
+        return told.cast(pa.schema([*kinds.items(), ("payload_bytes", pa.int64())]))
+
+    def append_rows(self, table: Table, rows: pa.Table) -> None:
         """Appends rows that are in this process, all of them in one commit."""
-        if rows:
-            arrow = pa.Table.from_pylist(rows, table.schema)
-            self.append(table, to_frame(self.spark, arrow).coalesce(1))
+        self.append(table, to_frame(self.spark, rows).coalesce(1))
+
+
+def _text(words: str) -> str:
+    """Words of a declaration as they stand between quotes in SQL."""
+    return words.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def to_frame(spark: SparkSession, rows: pa.Table) -> DataFrame:

@@ -10,25 +10,34 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, QueryBuilder, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
+from jobs.lake.trouble import trouble
+from jobs.lake.upkeep import NO_HOOKS, NO_RETRY, tend
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import Kind, Table
 
-Comparison = Literal["=", ">=", "<", "<="]
-Condition = tuple[str, Comparison, str | int] | tuple[str, Literal["in"], Sequence[str]]
-"""A column, a comparison, and a value: a time in microseconds, or an identifier of our own making."""
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number in a condition, where a plain one is a time."""
+
+    value: int
+
+
+Comparison = Literal["=", ">=", "<", "<=", ">"]
+Condition = tuple[str, Comparison, str | int | Number] | tuple[str, Literal["in"], Sequence[str]]
+"""A column, a comparison, and a value: a time in microseconds, a number, or an identifier of our own making."""
 
 _OURS = re.compile(r"[A-Za-z0-9 _.:()*;,@/-]*")
 _MOST_TRIES = 60
-_NO_RETRY = CommitProperties(max_commit_retries=0)
-_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+_PRUNED_BY = ("epoch_start", "monitor", "version")
+"""Columns whose smallest and largest values are kept for each file, so that a read skips files."""
 _PROPERTIES: dict[str, str | None] = {
-    "delta.dataSkippingStatsColumns": "epoch_start,monitor",
     "delta.logRetentionDuration": "interval 1 days",
-    "delta.checkpointInterval": "100",
+    "delta.deletedFileRetentionDuration": "interval 1 days",
 }
 
 
@@ -37,8 +46,10 @@ def predicate(conditions: Iterable[Condition]) -> str | None:
     parts = []
     for column, comparison, value in conditions:
         if comparison == "in":
-            assert not isinstance(value, str | int)
+            assert not isinstance(value, str | int | Number)
             parts.append(f"{column} in ({', '.join(map(_literal, value)) or 'null'})")
+        elif isinstance(value, Number):
+            parts.append(f"{column} {comparison} {value.value}")
         elif isinstance(value, int):
             parts.append(f"{column} {comparison} timestamp '{to_datetime(value):%Y-%m-%dT%H:%M:%S.%fZ}'")
         else:
@@ -60,7 +71,7 @@ class Store:
     root: str
     options: dict[str, str] = field(default_factory=dict)
     committed: Callable[[str], None] = lambda table: None
-    """Called after every commit, with the table's name."""
+    """Called after every commit of rows, with the table's name."""
     _known: dict[str, DeltaTable] = field(default_factory=dict, repr=False)
     """Tables that were opened before: what came since is a fraction of their log."""
 
@@ -78,7 +89,7 @@ class Store:
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
-            raise StorageError(f"{self.location(table)} cannot be opened: {error}") from error
+            raise trouble(self.location(table), "opened", error) from error
         self._known[table.name] = known
         return known
 
@@ -87,15 +98,16 @@ class Store:
         found = self.open(table)
         if found is not None:
             return found
-        if "://" not in self.root:
-            Path(self.root).mkdir(parents=True, exist_ok=True)
+        pruned = ",".join(name for name in _PRUNED_BY if name in table.columns)
         try:
+            if "://" not in self.root:
+                Path(self.root).mkdir(parents=True, exist_ok=True)
             made = DeltaTable.create(
-                self.location(table), table.schema, mode="ignore",
-                configuration=_PROPERTIES, storage_options=self.options,
+                self.location(table), table.described_schema, mode="ignore", description=table.description,
+                configuration=_PROPERTIES | {"delta.dataSkippingStatsColumns": pruned}, storage_options=self.options,
             )  # fmt: skip
         except (DeltaError, OSError) as error:
-            raise StorageError(f"{self.location(table)} cannot be made: {error}") from error
+            raise trouble(self.location(table), "made", error) from error
         self.committed(table.name)
         return made
 
@@ -105,11 +117,13 @@ class Store:
             raise ValueError(f"{table.name}: site tables are written by Spark only")
         if not rows.num_rows:
             return
+        current = self.opened(table)
         try:
-            write_deltalake(self.opened(table), rows.cast(table.schema), mode="append")
+            write_deltalake(current, rows.cast(table.schema), mode="append", post_commithook_properties=NO_HOOKS)
         except (DeltaError, OSError) as error:
-            raise StorageError(f"{self.location(table)} cannot be written: {error}") from error
+            raise trouble(self.location(table), "written", error) from error
         self.committed(table.name)
+        self._tend(table, current)
 
     def append_if(self, table: Table, decide: Callable[[DeltaTable], pa.Table | None]) -> bool:
         """Compare and swap: `decide` looks at the table and gives the rows to append, or None for none.
@@ -128,15 +142,31 @@ class Store:
             try:
                 write_deltalake(
                     current, rows.cast(table.schema), mode="append",
-                    commit_properties=_NO_RETRY, post_commithook_properties=_NO_HOOKS,
+                    commit_properties=NO_RETRY, post_commithook_properties=NO_HOOKS,
                 )  # fmt: skip
             except CommitFailedError:
                 continue
             except (DeltaError, OSError) as error:
-                raise StorageError(f"{self.location(table)} cannot be written: {error}") from error
+                raise trouble(self.location(table), "written", error) from error
             self.committed(table.name)
+            self._tend(table, current)
             return True
         raise StorageError(f"{self.location(table)}: {_MOST_TRIES} tries to commit were all overtaken; try again")
+
+    def _tend(self, table: Table, current: DeltaTable) -> None:
+        try:
+            tend(current)
+        except (DeltaError, OSError) as error:
+            raise trouble(self.location(table), "compacted", error) from error
+
+    def delete(self, table: Table, conditions: Iterable[Condition]) -> None:
+        """Takes out the rows that meet all conditions."""
+        try:
+            # Deleting, the engine takes `timestamp '…'` for nanoseconds, and compares them with nothing of ours.
+            self._there(table).delete((predicate(conditions) or "").replace("timestamp '", "'"))
+        except (DeltaError, OSError) as error:
+            raise trouble(self.location(table), "written", error) from error
+        self.committed(table.name)
 
     def read(
         self, table: Table, conditions: Iterable[Condition] = (), columns: Sequence[str] | None = None
@@ -150,37 +180,51 @@ class Store:
 
     def count(self, table: Table, by: Sequence[str], conditions: Iterable[Condition]) -> Counter[tuple[Any, ...]]:
         """How many rows meet the conditions, by the values of these columns; times as microseconds."""
-        columns = ", ".join(by)
-        rows = self._select(table, f"{columns}, count(*) as rows", conditions, f" group by {columns}")
-        values = [_plain(rows[name]) for name in by]
-        return Counter(dict(zip(zip(*values, strict=True), _plain(rows["rows"]), strict=True)))
+        return count_rows(self._there(table), by, conditions)
 
-    def fingerprints(self, table: Table, conditions: Iterable[Condition]) -> list[dict[str, Any]]:
+    def fingerprints(self, table: Table, conditions: Iterable[Condition]) -> pa.Table:
         """The content of the rows that meet the conditions, binary cells as the hex of their SHA-256.
 
         The engine digests as it reads: payloads, which may be large, never come into Python. `payload_bytes`
         says how large they are.
         """
         cells = [
-            f"encode(sha256({name}), 'hex') as {name}" if table.columns[name].kind == Kind.BINARY else name
-            for name in table.content
+            f"encode(sha256({name}), 'hex') as {name}" if table.columns[name].kind == Kind.BINARY else f'"{name}"'
+            for name in [*table.content, "write"]
         ]
-        size = "length(encode(payload, 'hex')) / 2 as payload_bytes"
+        size = "cast(length(encode(payload, 'hex')) / 2 as bigint) as payload_bytes"
         rows = self._select(table, ", ".join([*cells, size]), conditions)
-        columns = {name: _plain(rows[name]) for name in rows.column_names}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        kinds = {
+            name: pa.string() if one.kind == Kind.BINARY else one.kind.arrow for name, one in table.columns.items()
+        }
+        return rows.cast(pa.schema([(name, kinds.get(name, pa.int64())) for name in rows.column_names]))
 
-    def _select(self, table: Table, what: str, conditions: Iterable[Condition], end: str = "") -> pa.Table:
-        """A query of our own making: column names of the declaration, and conditions."""
+    def _select(self, table: Table, what: str, conditions: Iterable[Condition]) -> pa.Table:
+        return _select(self._there(table), what, conditions)
+
+    def _there(self, table: Table) -> DeltaTable:
         found = self.open(table)
         if found is None:
             raise StorageError(f"{self.location(table)} is not there; nothing has been written to it")
-        where = predicate(conditions)
-        text = f"select {what} from rows" + (f" where {where}" if where else "") + end
-        try:
-            return pa.table(QueryBuilder().register("rows", found).execute(text))
-        except (DeltaError, OSError, pa.ArrowException) as error:
-            raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
+        return found
+
+
+def count_rows(found: DeltaTable, by: Sequence[str], conditions: Iterable[Condition]) -> Counter[tuple[Any, ...]]:
+    """How many rows of a table meet the conditions, by the values of these columns; times as microseconds."""
+    columns = ", ".join(by)
+    rows = _select(found, f"{columns}, count(*) as rows", conditions, f" group by {columns}")
+    values = [_plain(rows[name]) for name in by]
+    return Counter(dict(zip(zip(*values, strict=True), _plain(rows["rows"]), strict=True)))
+
+
+def _select(found: DeltaTable, what: str, conditions: Iterable[Condition], end: str = "") -> pa.Table:
+    """A query of our own making: column names of the declaration, and conditions."""
+    where = predicate(conditions)
+    text = f"select {what} from rows" + (f" where {where}" if where else "") + end
+    try:
+        return pa.table(QueryBuilder().register("rows", found).execute(text))
+    except (DeltaError, OSError, pa.ArrowException) as error:
+        raise trouble(found.table_uri, "read", error) from error
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:
@@ -191,5 +235,5 @@ def scan(found: DeltaTable, table: Table, conditions: Iterable[Condition], colum
     try:
         rows = pa.table(found.scan(columns=list(columns), predicate=predicate(conditions)))
     except (DeltaError, OSError, pa.ArrowException) as error:
-        raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
+        raise trouble(found.table_uri, "read", error) from error
     return rows.cast(pa.schema([table.schema.field(name) for name in columns]))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.looking import printing
 from jobs.looking.answer import Look, Past
-from jobs.wording import bounds, counted, listed, number, printable, size
+from jobs.looking.answer_tables import answer_tables, last_tick
+from jobs.looking.traffic import Loads
+from jobs.terminal.wording import bounds, counted, listed, printable, size
 from monitoring_lib.epochs import format_duration, format_time
 
 if TYPE_CHECKING:
@@ -18,24 +20,43 @@ _MOST_ROWS = 50
 _MOST_KEYS = 10
 
 
-def show(look: Look, as_json: bool) -> None:
+def show(look: Look, as_json: bool, loads: Loads | None = None) -> None:
     if as_json:
-        printing.print_json(to_plain(look))
+        links = {} if loads is None else {"links": _plain_loads(loads)}
+        printing.print_json(to_plain(look) | links | {"text": lines(look)})
         return
-    printing.show(*_head(look), _table(look), *_more(look))
-    printing.line(promise_line(look), "green" if not look.epoch.seal.missing_sites else "yellow")
-    if len(look.epoch.marks) > 1:
-        printing.line(_so_far(look), "dim")
-    for warning in _warnings(look):
-        printing.line(warning, "yellow")
+    printing.show(*_parts(look))
     if look.history:
         printing.show("", _history(look.history))
+    if loads is not None:
+        printing.show("", *_links(loads))
+
+
+def lines(look: Look) -> list[str]:
+    """What `farwatch query` prints, line by line."""
+    return printing.lines_of(_parts(look))
+
+
+def _parts(look: Look) -> Iterator[RenderableType]:
+    """The answer, what it promises, and what a reader must know about it."""
+    from rich.text import Text
+
+    yield from _head(look)
+    yield from answer_tables(look)
+    yield Text(promise_line(look), "green" if not look.epoch.seal.missing_sites else "yellow")
+    yield Text(f"that is: {look.epoch.meaning}", "dim")
+    if len(look.epoch.chain) > 1:
+        yield Text(_so_far(look), "dim")
+    if look.audited is not None:
+        yield Text(look.audited.text, "dim" if look.audited.kept == look.audited.epochs else "red")
+    for warning in _warnings(look):
+        yield Text(warning, "yellow")
 
 
 def promise_line(look: Look) -> str:
     """The promise, who took part, the epoch, and what crossed: one line wherever an answer is told."""
     epoch, seal = look.epoch, look.epoch.seal
-    known, missing = len(epoch.marks.sites), seal.missing_sites
+    known, missing = len(epoch.chain.sites), seal.missing_sites
     parts = [_promise(look), f"{known - len(missing):,} of {counted(known, 'site')}"]
     if missing:
         parts[-1] += f" (missing: {listed(missing)})"
@@ -46,10 +67,20 @@ def promise_line(look: Look) -> str:
 
 
 def _promise(look: Look) -> str:
+    """With sites missing it holds as of what each has said last, and no more."""
+    missing = bool(look.epoch.seal.missing_sites)
+    then = f"{look.epoch.promise} as of each missing site's last report" if missing else look.epoch.promise
     if not look.is_partial:
-        return look.epoch.promise
-    excess = max(row["high"] for row in look.rows if row["rank"] is None)
-    return f"partial, valid within {number(excess)} as sites are missing (instead of {look.epoch.promise})"
+        return then
+    owed = sum(one.rows for one in look.set_aside if not one.rejected)
+    rejected = sum(one.rows for one in look.set_aside if one.rejected)
+    why = [
+        *([f"{counted(owed, 'row')} {'is' if owed == 1 else 'are'} owed"] if owed else []),
+        *([f"{counted(rejected, 'row')} {'was' if rejected == 1 else 'were'} rejected"] if rejected else []),
+        *(["sites are missing"] if missing else []),
+    ]
+    reasons = " and ".join(why) or "it does not hold all of its window, for it began anew when the monitor was changed"
+    return f"partial, as {reasons} (instead of {then})"
 
 
 def _head(look: Look) -> Iterator[RenderableType]:
@@ -64,47 +95,16 @@ def _head(look: Look) -> Iterator[RenderableType]:
     yield Text.assemble((name, "bold"), f": {about}")
 
 
-def _last_tick(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that hold at the end; answers per tick have earlier ones beside them."""
-    latest = max((row["tick"] for row in rows), default=None)
-    return [row for row in rows if row["tick"] == latest]
-
-
-def _table(look: Look) -> RenderableType:
-    from rich.text import Text
-
-    rows = [row for row in _last_tick(look.rows) if not look.is_partial or row["rank"] is not None]
-    if not rows:
-        return Text("the answer of this epoch has no rows")
-    ranked = any(row["rank"] is not None for row in rows)
-    nodes = len({row["node"] for row in rows}) > 1
-    titles = [*(["node"] if nodes else []), *(["rank"] if ranked else []), "item", "low..high"]
-    found = printing.table(*titles, *(["since"] if ranked else []), right=("rank", "low..high"))
-    for row in rows[:_MOST_ROWS]:
-        cells = [printable(row["node"])] if nodes else []
-        cells += [str(row["rank"] or "")] if ranked else []
-        cells += [printable(row["key"]), bounds(row["low"], row["high"])]
-        if ranked:
-            stay = look.since.get((row["node"], row["key"]))
-            cells.append("" if stay is None else format_time(stay))
-        found.add_row(*map(Text, cells))
-    return found
-
-
-def _more(look: Look) -> Iterator[str]:
-    shown = _last_tick(look.rows)
-    if len(shown) > _MOST_ROWS:
-        yield f"… and {len(shown) - _MOST_ROWS:,} more; --json gives all"
-    if len(shown) < len(look.rows):
-        yield f"at the epoch's end; {counted(len(look.rows) - len(shown), 'row')} of earlier ticks: --json gives all"
-
-
 def _so_far(look: Look) -> str:
-    marks = look.epoch.marks
-    return f"since {format_time(int(marks.starts[0]))}, in {len(marks):,} epochs: {look.so_far.text}"
+    chain = look.epoch.chain
+    return f"since {format_time(int(chain.starts[0]))}, in {len(chain):,} epochs: {look.so_far.text}"
 
 
 def _warnings(look: Look) -> Iterator[str]:
+    for one in look.set_aside[:_MOST_KEYS]:
+        yield one.text
+    if len(look.set_aside) > _MOST_KEYS:
+        yield f"… and {len(look.set_aside) - _MOST_KEYS:,} more set aside; --json gives all"
     if look.stale is not None:
         yield look.stale.text
     if look.config_changed:
@@ -130,11 +130,11 @@ def _history(history: Sequence[Past]) -> Table:
 
 
 def _keys(past: Past) -> list[str]:
-    return [row["key"] for row in _last_tick(past.rows) if row["rank"] is not None]
+    return [row["key"] for row in last_tick(past.rows) if row["rank"] is not None]
 
 
 def _answer(past: Past) -> str:
-    rows = _last_tick(past.rows)
+    rows = last_tick(past.rows)
     if any(row["rank"] is not None for row in rows):
         return _names(_keys(past))
     shown = [f"{printable(row['key'], 16)} {bounds(row['low'], row['high'])}".strip() for row in rows[:_MOST_KEYS]]
@@ -152,17 +152,19 @@ def to_plain(look: Look) -> dict[str, Any]:
         "monitor": epoch.monitor.name, "title": epoch.monitor.title, "question": epoch.then.question,
         "method": epoch.then.method, "epoch_start": format_time(seal.epoch_start),
         "epoch_end": format_time(seal.epoch_start + epoch.source.epoch), "revision": seal.revision,
-        "reason": seal.reason, "promise": epoch.promise, "partial": look.is_partial,
-        "sites": len(epoch.marks.sites), "missing_sites": list(seal.missing_sites),
+        "reason": seal.reason, "promise": epoch.promise, "meaning": epoch.meaning, "partial": look.is_partial,
+        "says": _promise(look), "owed": [one.to_plain() for one in look.set_aside],
+        "sites": len(epoch.chain.sites), "missing_sites": list(seal.missing_sites),
         "answers": [_plain_row(row, look) for row in look.rows],
         "bytes": look.traffic.bytes, "shipping_bytes": look.traffic.shipping,
         "so_far": {
-            "epochs": len(epoch.marks), "bytes": look.so_far.bytes, "shipping_bytes": look.so_far.shipping
+            "epochs": len(epoch.chain), "bytes": look.so_far.bytes, "shipping_bytes": look.so_far.shipping
         },
         "stale": None if look.stale is None else {
             "from": format_time(look.stale.first), "why": look.stale.why, "command": look.stale.command
         },
         "config_changed": look.config_changed,
+        "audited": None if look.audited is None else look.audited.to_plain(),
         "history": [
             {
                 "epoch_start": format_time(past.seal.epoch_start), "revision": past.seal.revision,
@@ -176,9 +178,41 @@ def to_plain(look: Look) -> dict[str, Any]:
 
 
 def _plain_row(row: dict[str, Any], look: Look | None = None) -> dict[str, Any]:
-    names = ("rank", "key", "estimate", "low", "high", "confidence", "node", "tick")
+    names = ("rank", "key", "estimate", "low", "high", "confidence", "partial", "node", "tick")
     found = {name: row[name] for name in names}
     if look is not None:
         stay = look.since.get((row["node"], row["key"]))
         found["since"] = None if stay is None or row["rank"] is None else format_time(stay)
     return found
+
+
+def _links(loads: Loads) -> Iterator[RenderableType]:
+    """The heaviest links first, then what all of them carried."""
+    from rich.text import Text
+
+    found = printing.table("link", "entries", "bytes", right=("entries", "bytes"))
+    heaviest = sorted(loads.entries, key=lambda link: (-loads.entries[link], link))
+    for link in heaviest[:_MOST_ROWS]:
+        name = " – ".join(map(printable, link))
+        found.add_row(*map(Text, (name, f"{loads.entries[link]:,}", size(loads.bytes[link]))))
+    yield found
+    if not loads.entries:
+        yield "no link carried anything in this epoch"
+        return
+    if len(heaviest) > _MOST_ROWS:
+        yield f"… and {len(heaviest) - _MOST_ROWS:,} more; --json gives all"
+    link, most = loads.heaviest
+    yield (
+        f"root load {loads.root:,} entries, heaviest link {most:,} ({' – '.join(map(printable, link))}),"
+        f" all links {loads.total:,}"
+    )
+
+
+def _plain_loads(loads: Loads) -> dict[str, Any]:
+    return {
+        "root": loads.root, "heaviest": max(loads.entries.values(), default=0), "total": loads.total,
+        "links": [
+            {"ends": list(link), "entries": loads.entries[link], "bytes": loads.bytes[link]}
+            for link in sorted(loads.entries)
+        ],
+    }  # fmt: skip

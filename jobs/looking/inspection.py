@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jobs.chain import Chain
-from jobs.context import Context
+from jobs.epoch.checked import check_sealed
+from jobs.epoch.context import Context
+from jobs.epoch.restoring import restore_inner, restore_sites
 from jobs.lake import column_list
 from jobs.lake.store import Condition
 from jobs.looking.printing import plain
 from jobs.looking.readable import content
 from jobs.looking.sealed import SealedEpoch, find_epoch
-from jobs.looking.storage import check_sites
-from jobs.restoring import restore_inner, restore_sites
-from jobs.wording import printable
+from jobs.looking.storage import require_site_tables
+from jobs.terminal.wording import printable
 from monitoring_lib.codec import readable
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import UsageError
 from monitoring_lib.methods import Method
-from monitoring_lib.network import is_site, node_of_site, site_of_node
+from monitoring_lib.network import is_site, site_of_node
 from monitoring_lib.suggest import nearest
 from monitoring_lib.tables import DRAFTS, MESSAGES
 
@@ -42,21 +42,21 @@ def inspect(
     """UsageError if the epoch has no such node or did not run the method."""
     epoch = find_epoch(context, monitor, time)
     if node is not None:
-        _check_node(epoch, node)
+        _check_node(context, epoch, node)
     chosen = epoch.method(method)
     looks = {"messages": _messages, "state": _states, "answer": _answers}
     records = looks[what](context, epoch, chosen, node) if what in looks else [_seal(epoch)]
     return Inspection(epoch, what, chosen.name, records)
 
 
-def _check_node(epoch: SealedEpoch, node: str) -> None:
-    sites = list(map(node_of_site, epoch.marks.sites))
-    inner = epoch.method().topology(tuple(sites)).inner
+def _check_node(context: Context, epoch: SealedEpoch, node: str) -> None:
+    moment = epoch.moment(context.lake, epoch.method())
+    sites, inner = moment.sites, moment.topology.inner
     if node not in {*sites, *inner}:
         name = site_of_node(node) if is_site(node) else node
         raise UsageError(
             f"{epoch.monitor.name} had no node '{printable(name)}' in epoch"
-            f" {format_time(epoch.seal.epoch_start)}{_nearest(name, [*epoch.marks.sites, *inner])}"
+            f" {format_time(epoch.seal.epoch_start)}{_nearest(name, [*epoch.chain.sites, *inner])}"
         )
 
 
@@ -69,27 +69,26 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 def _messages(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
     """What was sent, in order of delivery; of one node: what it sent and received."""
     conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
-    rows = context.lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions).to_pylist()
-    rows.sort(key=lambda row: (row["round"], row["sender"], row["position"], row["receiver"]))
-    names = ("round", "sender", "receiver", "kind", "reason", "entries", "bytes")
+    found = context.lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions)
+    check_sealed(context.lake, MESSAGES, ["inbox", "messages"], [epoch.seal], found, method.name)
+    rows = found.to_pylist()
+    rows.sort(key=lambda row: (row["round"], row["sender"], row["position"]))
+    names = ("round", "sender", "receivers", "kind", "reason", "entries", "bytes")
     return [
         {name: row[name] for name in names} | {"content": content(row["payload"], *method.letters)}
         for row in rows
-        if node is None or node in (row["sender"], row["receiver"])
+        if node is None or node in (row["sender"], *row["receivers"])
     ]
 
 
 def _states(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
     """What nodes remember at the end of the epoch: the inner ones, or the one that is asked for."""
-    seals = context.lake.ledger.seals(
-        epoch.source.name, epoch.monitor.name, end=epoch.seal.epoch_start + epoch.source.epoch
-    )
-    chain = Chain(epoch.source, epoch.then, seals)
+    run = epoch.run_after(context.lake)
     if node is not None and is_site(node):
-        check_sites(context.lake)
-        states = restore_sites(context.lake, chain, method).states
+        require_site_tables(context.lake)
+        states = restore_sites(context.lake, run, method, [site_of_node(node)]).states
     else:
-        states = restore_inner(context.lake, chain, method).states
+        states = restore_inner(context.lake, run, method).states
     return [
         {"node": name, "kind": type(state).__name__, "content": plain(readable(state))}
         for name, state in sorted(states.items())
@@ -100,8 +99,9 @@ def _states(context: Context, epoch: SealedEpoch, method: Method, node: str | No
 def _answers(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
     conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
     rows = context.lake.sealed(DRAFTS, [epoch.seal], ["drafts"], conditions)
+    check_sealed(context.lake, DRAFTS, ["drafts"], [epoch.seal], rows, method.name)
     ticks = column_list(rows, "tick")
-    names = ("node", "key", "rank", "estimate", "low", "high", "confidence")
+    names = ("node", "key", "rank", "estimate", "low", "high", "confidence", "partial")
     found = [
         {"tick": format_time(tick)} | {name: plain(row[name]) for name in names}
         for tick, row in zip(ticks, rows.to_pylist(), strict=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jobs.looking import printing
 from jobs.looking.inspection import Inspection
-from jobs.wording import counted, printable
+from jobs.terminal.wording import MOST_NAMES, counted, printable
 from monitoring_lib.epochs import format_time
 
 MOST_RECORDS = 40
@@ -45,7 +45,7 @@ def _lines(what: str, record: Mapping[str, Any]) -> Iterator[str]:
         entries = "1 entry" if record["entries"] == 1 else f"{record['entries']:,} entries"
         why = f" ({record['reason']})" if record["reason"] else ""
         yield (
-            f"round {record['round']}  {printable(record['sender'])} → {printable(record['receiver'])}"
+            f"round {record['round']}  {printable(record['sender'])} → {_receivers(record['receivers'])}"
             f"  {record['kind']}{why}, {entries}, {record['bytes']:,} B"
         )
         yield from _parts(record["content"], "  ")
@@ -56,6 +56,11 @@ def _lines(what: str, record: Mapping[str, Any]) -> Iterator[str]:
         yield "  ".join(f"{name} {_short(value)}" for name, value in record.items() if value is not None)
     else:
         yield from _parts(record, "")
+
+
+def _receivers(nodes: Sequence[str]) -> str:
+    shown = ", ".join(map(printable, nodes[:MOST_NAMES]))
+    return f"{shown} and {len(nodes) - MOST_NAMES:,} more" if len(nodes) > MOST_NAMES else shown
 
 
 def _parts(content: Mapping[str, Any], before: str) -> Iterator[str]:

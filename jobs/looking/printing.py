@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -27,7 +28,7 @@ def console() -> Console:
 
     _take_any_name()
     width = None if sys.stdout.isatty() else _LONGEST_LINE
-    return Console(highlight=False, soft_wrap=True, width=width)
+    return Console(highlight=False, soft_wrap=True, width=width, emoji=False)
 
 
 def show(*parts: RenderableType) -> None:
@@ -35,8 +36,19 @@ def show(*parts: RenderableType) -> None:
         console().print(part, markup=False)
 
 
+def lines_of(parts: Iterable[RenderableType]) -> list[str]:
+    """What `show` would print where there is no terminal, line by line."""
+    from rich.console import Console
+
+    paper = io.StringIO()
+    own = Console(file=paper, highlight=False, soft_wrap=True, width=_LONGEST_LINE)
+    for part in parts:
+        own.print(part, markup=False)
+    return [written.rstrip() for written in paper.getvalue().splitlines()]
+
+
 def line(text: str, style: str = "") -> None:
-    """One line; what comes out of data is never read as markup."""
+    """One line; what comes out of data is never read as markup or names of emoji."""
     console().print(text, style=style, markup=False)
 
 

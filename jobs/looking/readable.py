@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from jobs.epoch.asked_then import monitor_then, source_then
 from jobs.lake import Lake
 from jobs.looking.printing import plain
-from jobs.looking.sealed import monitor_of, scale_of
 from monitoring_lib.codec import Image, decode, readable
 from monitoring_lib.errors import FarwatchError
 from monitoring_lib.methods import Method
@@ -60,8 +60,8 @@ class Reader:
         newest = rows.sort_by([("epoch_start", "descending")]).slice(0, 1)
         [start], [source] = newest["epoch_start"].cast(pa.int64()).to_pylist(), newest["source"].to_pylist()
         [seal] = self.lake.ledger.seals(source, monitor, start, start + 1)
-        then, epoch = monitor_of(seal), json.loads(seal.config)["source"]["epoch"]
-        return find_method(then.question, name)(then.ask(epoch, scale_of(seal), name))
+        then = monitor_then(seal)
+        return find_method(then.question, name)(then.ask(source_then(seal), name))
 
 
 def _json(value: Any) -> str:

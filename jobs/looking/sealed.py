@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from jobs.context import Context
+from jobs.epoch.asked_then import monitor_then, source_then
+from jobs.epoch.chain import cursor_of
+from jobs.epoch.context import Context
+from jobs.epoch.monitor_run import MonitorRun
+from jobs.epoch.plan import Plan
+from jobs.epoch.planning import with_past
+from jobs.lake import Lake
 from jobs.lake.seals import Seal
-from jobs.looking.marks import Marks, marks_of
+from jobs.looking.sealed_chain import SealedChain, chain_of
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.epochs import format_time, parse_time
 from monitoring_lib.errors import NotNow, UsageError
-from monitoring_lib.methods import Method
+from monitoring_lib.methods import Method, Moment, Question
 from monitoring_lib.protocols import find_method, find_question
-
-_OWN_KEYS = ("name", "question", "source", "method", "item", "measure", "window", "reset")
 
 
 @dataclass(frozen=True)
 class SealedEpoch:
-    """`marks` is the chain of current seals up to the epoch, that one included; `whole` goes on to the last."""
+    """`chain` is the chain of current seals up to the epoch, that one included; `whole` goes on to the last."""
 
     source: Source
     monitor: Monitor
     """As it is configured now."""
     seal: Seal
-    marks: Marks
-    whole: Marks
+    chain: SealedChain
+    whole: SealedChain
 
     @cached_property
     def then(self) -> Monitor:
         """The monitor as it was when the epoch was sealed."""
-        return monitor_of(self.seal)
+        return monitor_then(self.seal)
+
+    @cached_property
+    def source_then(self) -> Source:
+        return source_then(self.seal)
+
+    @property
+    def question(self) -> Question:
+        return find_question(self.then.question)
 
     @property
     def promise(self) -> str:
-        return self.then.promise(self.source.epoch, scale_of(self.seal))
+        return self.then.promise(self.source_then)
+
+    @property
+    def meaning(self) -> str:
+        """The promise in a sentence."""
+        return self.question.meaning(self.then.ask(self.source_then))
 
     def method(self, name: str | None = None) -> Method:
         """A method as it ran then; the one that was published without a name."""
@@ -50,44 +65,31 @@ class SealedEpoch:
                 f"{self.monitor.name} did not run {chosen!r} in epoch {format_time(self.seal.epoch_start)};"
                 f" it ran {', '.join(self.then.methods)}"
             )
-        return find_method(self.then.question, chosen)(self.then.ask(self.source.epoch, scale_of(self.seal), chosen))
+        return find_method(self.then.question, chosen)(self.then.ask(self.source_then, chosen))
+
+    def run_after(self, lake: Lake) -> MonitorRun:
+        """The run that would go on from this epoch: its states are those of the epoch's end."""
+        cursor = cursor_of(lake, self.seal)
+        bare = MonitorRun(self.source_then, self.then, Plan(self.monitor.name, self.seal.digest, "", cursor, ()))
+        return replace(bare, plan=with_past(lake, bare))
+
+    def moment(self, lake: Lake, method: Method) -> Moment:
+        """What the nodes of a method knew of the epoch."""
+        run = self.run_after(lake)
+        return run.moment(method, run.plan.cursor.epoch)
 
 
 def find_epoch(context: Context, name: str, time: str | None = None) -> SealedEpoch:
     """The epoch that holds a time, the last one without; NotNow if it is not sealed."""
     monitor = context.config.monitor(name)
     source = context.config.source(monitor.source or "")
-    marks = marks_of(context.lake, source.name, name)
-    starts = marks.starts
+    chain = chain_of(context.lake, source.name, name)
+    starts = chain.starts
     start = int(starts[-1]) if time is None and len(starts) else _start(source, time)
     if start not in starts:
         raise NotNow(_not_sealed(source, monitor, starts, start))
     [seal] = context.lake.ledger.seals(source.name, name, start, start + 1)
-    return SealedEpoch(source, monitor, seal, marks.until(start), marks)
-
-
-def monitor_of(seal: Seal) -> Monitor:
-    """The monitor that a seal records."""
-    asked = json.loads(seal.config)["monitor"]
-    try:
-        return Monitor(
-            **{name: asked[name] for name in _OWN_KEYS},
-            params=find_question(asked["question"]).Params(**asked["params"]),
-            shadow=tuple(asked["shadow"]),
-            options={
-                name: find_method(asked["question"], name).Options(**options)
-                for name, options in asked["options"].items()
-            },
-        )
-    except (KeyError, ValidationError) as error:
-        raise UsageError(
-            f"{seal.monitor}, epoch {format_time(seal.epoch_start)}: sealed by release {seal.code_version} under a"
-            f" configuration that this release cannot read ({error}); look at it with that one"
-        ) from error
-
-
-def scale_of(seal: Seal) -> int:
-    return int(json.loads(seal.config)["source"]["scale"])
+    return SealedEpoch(source, monitor, seal, chain.until(start), chain)
 
 
 def _start(source: Source, time: str | None) -> int:

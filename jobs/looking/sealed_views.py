@@ -17,10 +17,12 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from jobs.lake import Lake
+from jobs.lake.seals import REPLACED
+from jobs.lake.trouble import trouble
 from jobs.looking.readable import Reader
-from jobs.looking.storage import check_sites
+from jobs.looking.storage import require_site_tables
 from monitoring_lib import tables
-from monitoring_lib.errors import StorageError, UsageError
+from monitoring_lib.errors import UsageError
 from monitoring_lib.tables import Table
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ _OF_MONITORS: dict[str, tuple[Table, str]] = {
     "states": (tables.STATES, "'states'"),
     "site_states": (tables.SITE_STATES, "'site_states'"),
     "rosters": (tables.ROSTERS, "'rosters'"),
+    "plans": (tables.PLANS, "'gate'"),
+    "cursors": (tables.CURSORS, "'cursors'"),
 }
 """View, Delta table, and the outputs under which a seal names its rows."""
 _READABLE = {
@@ -62,7 +66,7 @@ class SealedViews:
         self._of_monitors()
         self._of_sources()
         for table in (tables.LANDINGS, tables.EVENTS, tables.QUARANTINE):
-            self._landed(table).create_view(table.name)
+            self._counting(self._landed(table)).create_view(table.name)
         self._table(tables.ALERTS, "alerts").create_view("alerts")
         self._readable()
 
@@ -83,6 +87,8 @@ class SealedViews:
             self._table(tables.SYNOPSES, "synopses"), self._shared("synopses").set_alias("k"), _SAME_SHARED
         )
         synopses.project("r.*, k.current").create_view("synopses")
+        arrivals = _joined(self._table(tables.ARRIVALS, "arrivals"), self._shared("gate").set_alias("k"), _SAME_SHARED)
+        arrivals.project("r.*, k.current").create_view("arrivals")
         own = self._keys("output = 'validations'", "source, monitor, epoch_start, write, current")
         keys = self._shared("gate").union(own).set_alias("k")
         checked = _joined(
@@ -99,6 +105,13 @@ class SealedViews:
         keys = self._keys("monitor = ''", "source, write")
         rows = self._table(table, table.name)
         return _joined(rows, keys, "r.source = k.source AND r.write = k.write").project("r.*")
+
+    def _counting(self, landed: DuckDBPyRelation) -> DuckDBPyRelation:
+        """Without the rows of files that others have replaced since."""
+        of = "source, write, split_part(output, ' ', 3) AS d"
+        gone = self._keys(f"monitor = '' AND output LIKE '{REPLACED} %'", of)
+        same = "r.source = k.source AND r.write = k.write AND r.digest = k.d"
+        return landed.set_alias("r").join(gone, same, how="anti")
 
     def _readable(self) -> None:
         """The same rows once more, with payloads as JSON instead of bytes."""
@@ -121,12 +134,12 @@ class SealedViews:
         found = self.lake.store_of(table).open(table)
         if found is None:
             if table.at_sites and len(self.named):
-                check_sites(self.lake)
+                require_site_tables(self.lake)
             return self.connection.from_arrow(table.schema.empty_table())
         try:
             return self.connection.from_arrow(found.to_pyarrow_dataset())
         except (DeltaError, OSError) as error:
-            raise StorageError(f"{found.table_uri} cannot be read: {error}") from error
+            raise trouble(found.table_uri, "read", error) from error
 
     def _closed(self, table: Table, views: Sequence[str]) -> DuckDBPyRelation:
         batches = _Closed(self, f"the table {views[0]} is not open: write its name out in the query")

@@ -8,29 +8,31 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from jobs.context import Context
+from jobs.epoch.context import Context
 from jobs.looking import printing
-from jobs.looking.sql import asked
-from jobs.wording import printable
+from jobs.looking.sql import Limits, asked
+from jobs.terminal.wording import printable
 
 MOST_ROWS = 1000
 LONGEST_CELL = 80
 
 
-def show(context: Context, sql: str, as_json: bool) -> None:
-    with asked(context.lake, sql) as (names, rows):
-        if as_json:
-            printing.print_json({"columns": names, "rows": list(rows)})
-            return
-        shown = list(islice(rows, MOST_ROWS))
+def show(context: Context, sql: str, as_json: bool, limits: Limits) -> None:
+    most = limits.rows if as_json else min(limits.rows, MOST_ROWS)
+    with asked(context.lake, sql, limits) as (names, rows):
+        shown = list(islice(rows, most))
         more = next(rows, None) is not None
+    if as_json:
+        printing.print_json({"columns": names, "rows": shown, "more": more})
+        return
     if names == ["explain_key", "explain_value"]:
         for _, plan in shown:
             print(plan)
         return
     _print_table(names, shown)
     if more:
-        printing.line(f"… the first {MOST_ROWS:,} rows; add a LIMIT, or take all with --json", "yellow")
+        told = "add a LIMIT, or take up to --limit rows with --json"
+        printing.line(f"… the first {most:,} rows; {told}", "yellow")
 
 
 def _print_table(names: list[str], rows: list[tuple[Any, ...]]) -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import pyarrow.compute as pc
-
-from jobs import files
-from jobs.context import Context
-from jobs.lake import column_list
+from jobs.epoch.chain import earliest, wished
+from jobs.epoch.context import Context
+from jobs.input import files
 from jobs.lake.seals import Seal
-from jobs.looking.marks import Landed, landed_of, marks_of
+from jobs.landing.known import files_seen, known_of, landings_in_order
+from jobs.looking.audited import Audited, audited_of
+from jobs.looking.clock import is_live, now, overdue
+from jobs.looking.owing import SetAside, set_aside_of, undecided
+from jobs.looking.sealed_chain import Landed, chain_of, landed_of
 from jobs.looking.staleness import Stale, stale_part
-from jobs.looking.storage import check_sites
+from jobs.looking.storage import require_site_tables
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.errors import FarwatchError
-from monitoring_lib.tables import ALERTS, LANDINGS, VALIDATIONS
+from monitoring_lib.tables import ALERTS, VALIDATIONS
 
 _MOST_ALERTS = 5
 
@@ -45,6 +47,11 @@ class MonitorStanding:
     stale: Stale | None = None
     missing: Sequence[dict[str, Any]] = ()
     """The findings that set sites aside in the last epoch."""
+    set_aside: Sequence[SetAside] = ()
+    """Rows that the last answer's window lacks."""
+    audited: Audited | None = None
+    overdue: int = 0
+    """Epochs that have ended longer ago than the source's deadline allows, and are not sealed."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,14 @@ class SourceStanding:
     """Why the source's files could not be looked at, if they could not."""
     monitors: Sequence[MonitorStanding]
     alerts: Sequence[dict[str, Any]]
+    quarantined: int = 0
+    """Rows that the last landing of their file set aside."""
+    open_alerts: Sequence[dict[str, Any]] = ()
+
+    @property
+    def owed(self) -> list[SetAside]:
+        """Rows that wait for a decision."""
+        return undecided(one.set_aside for one in self.monitors)
 
     @property
     def next_run(self) -> tuple[int, int] | None:
@@ -71,28 +86,52 @@ class SourceStanding:
 def standing(context: Context, source: Source) -> SourceStanding:
     lake = context.lake
     landed = landed_of(lake, source.name)
+    quarantined = 0
     try:
-        waiting, no_look = _waiting(context, source, landed), ""
+        if len(landed.writes):
+            require_site_tables(lake)
+        files_landed = landings_in_order(lake, source, lake.ledger.journal(source.name, source.clock))
+        quarantined = sum(one.quarantined for one in known_of(files_landed).aside.values())
+        waiting, no_look = _waiting(context, source, files_seen(files_landed)), ""
     except FarwatchError as error:
         waiting, no_look = [], str(error)
-    monitors = [_monitor(context, source, one, landed) for one in context.config.monitors_of(source.name)]
-    alerts = lake.centre.read(ALERTS, [("source", "=", source.name)]).sort_by([("raised_at", "descending")])
+    at = now() if is_live(lake, source) else None
+    monitors = [
+        replace(one, overdue=0 if at is None else overdue(source, one.last.epoch_start if one.last else None, at))
+        for one in (_monitor(context, source, each, landed) for each in context.config.monitors_of(source.name))
+    ]
+    alerts = lake.centre.read(ALERTS, [("source", "=", source.name)])
+    alerts = alerts.sort_by([("raised_at", "descending"), ("turn", "descending")])
     return SourceStanding(
-        source, len(landed.writes), landed.last, waiting, no_look, monitors, alerts.slice(0, _MOST_ALERTS).to_pylist()
+        source, len(landed.writes), landed.last, waiting, no_look, monitors,
+        alerts.slice(0, _MOST_ALERTS).to_pylist(), quarantined, _open(alerts.to_pylist()),
     )  # fmt: skip
 
 
+def _open(alerts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of each trouble the last alert, if that is no closing; the newest comes first."""
+    last: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in alerts:
+        last.setdefault((row["monitor"], row["site"], row["kind"], row["about"]), row)
+    return [row for row in last.values() if row["state"] != "closed"]
+
+
 def _monitor(context: Context, source: Source, monitor: Monitor, landed: Landed) -> MonitorStanding:
-    marks = marks_of(context.lake, source.name, monitor.name)
-    first = int(marks.starts[-1]) + source.epoch if len(marks) else source.origin
+    chain = chain_of(context.lake, source.name, monitor.name)
+    first = earliest(source, monitor)
+    if len(chain):
+        first = int(chain.starts[-1]) + source.epoch
+    elif wished(source, monitor) == "first":
+        first = landed.first
     behind = 0 if landed.last is None else max(0, (landed.last + source.epoch - first) // source.epoch)
-    if not len(marks):
+    if not len(chain):
         return MonitorStanding(monitor, None, behind=behind)
-    start = int(marks.starts[-1])
+    start = int(chain.starts[-1])
     [last] = context.lake.ledger.seals(source.name, monitor.name, start, start + 1)
     return MonitorStanding(
-        monitor, last, len(marks), marks.revised, len(marks.sites), behind,
-        stale_part(source, monitor.name, marks, landed), _set_aside(context, last),
+        monitor, last, len(chain), chain.revised, len(chain.sites), behind,
+        stale_part(source, monitor.name, chain, landed, earliest(source, monitor)), _set_aside(context, last),
+        set_aside_of(context.lake, source, last), audited_of(context.lake, source.name, monitor.name, chain),
     )  # fmt: skip
 
 
@@ -106,20 +145,14 @@ def _set_aside(context: Context, seal: Seal) -> list[dict[str, Any]]:
     return [{**nothing, **why.get(site, {}), "site": site} for site in seal.missing_sites]
 
 
-def _waiting(context: Context, source: Source, landed: Landed) -> list[Waiting]:
-    """Files that no sealed landing knows by path, size and time of change."""
-    lake = context.lake
-    if len(landed.writes):
-        check_sites(lake)
-    known = lake.sites.read(LANDINGS, [("source", "=", source.name)], ["path", "bytes", "modified", "write"])
-    known = known.filter(pc.is_in(known["write"], value_set=landed.writes))
-    seen = set(zip(*(column_list(known, name) for name in ("path", "bytes", "modified")), strict=True))
+def _waiting(context: Context, source: Source, seen: Mapping[str, tuple[int, int]]) -> list[Waiting]:
+    """Files that are not as they last landed, by size and time of change."""
     found = [
         file for file in files.find(source.path, context.home)
-        if (file.path, file.size, file.modified) not in seen
+        if seen.get(file.path) != (file.size, file.modified)
     ]  # fmt: skip
     if not found:
         return []
-    tried = lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("step", "=", "land")])
+    tried = context.lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("step", "=", "land")])
     reasons = {row["observed"]: row["detail"] for row in tried.sort_by("checked_at").to_pylist()}
     return [Waiting(file.path, file.size, reasons.get(file.path, "")) for file in found]

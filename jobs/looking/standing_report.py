@@ -7,11 +7,14 @@ from typing import Any
 
 from jobs.looking import printing
 from jobs.looking.standing import MonitorStanding, SourceStanding, Waiting
-from jobs.wording import MOST_NAMES, counted, printable, size
+from jobs.terminal.wording import MOST_NAMES, counted, printable, size
 from monitoring_lib.epochs import format_time
 
 _MOST_FILES = 5
+_MOST_ALERTS = 5
+_MOST_OWED = 20
 _LONGEST_TEXT = 300
+_OF_ALERT = ("raised_at", "state", "kind", "severity", "monitor", "site", "epoch_start", "subject", "detail")
 
 
 def show(sources: Sequence[SourceStanding], as_json: bool) -> None:
@@ -32,6 +35,9 @@ def _show_source(one: SourceStanding) -> None:
     printing.show(Text.assemble((one.source.name, "bold"), f": {_landed(one)}"))
     for text in _waiting_lines(one):
         printing.line(f"  {text}", "yellow")
+    if one.quarantined:
+        again = f"`farwatch land --source {one.source.name} --again` reads them anew"
+        printing.line(f"  {counted(one.quarantined, 'row')} set aside in quarantine; {again}", "yellow")
     if one.monitors:
         titles = ("monitor", "last sealed", "epochs", "behind", "revised", "sites", "")
         table = printing.table(*titles, right=("epochs", "behind", "revised", "sites"))
@@ -41,11 +47,20 @@ def _show_source(one: SourceStanding) -> None:
     for monitor in one.monitors:
         for text in _notes(monitor):
             printing.line(f"{monitor.monitor.name}: {text}", "yellow")
+        if monitor.audited is not None:
+            style = "dim" if monitor.audited.kept == monitor.audited.epochs else "red"
+            printing.line(f"{monitor.monitor.name}: {monitor.audited.text}", style)
+    for each in one.owed[:_MOST_OWED]:
+        printing.line(each.text, "yellow")
+    if len(one.owed) > _MOST_OWED:
+        printing.line(f"… and {len(one.owed) - _MOST_OWED:,} more are owed; --json gives all", "yellow")
     if one.next_run is not None:
         start, end = map(format_time, one.next_run)
         printing.line(f"`farwatch run --source {one.source.name} --from {start} --to {end}` seals what has landed")
-    for alert in one.alerts:
+    for alert in one.open_alerts[:_MOST_ALERTS]:
         printing.line(f"alert of {printing.plain(alert['raised_at'])}, {_alert(alert)}", "dim")
+    if len(one.open_alerts) > _MOST_ALERTS:
+        printing.line(f"… and {len(one.open_alerts) - _MOST_ALERTS:,} more alerts are open; --json gives all", "dim")
 
 
 def _landed(one: SourceStanding) -> str:
@@ -77,7 +92,7 @@ def _cells(one: MonitorStanding) -> list[str]:
         return [one.monitor.name, "none", "0", str(one.behind), "0", "0", "nothing sealed yet"]
     missing = len(one.last.missing_sites)
     known = f"{one.sites - missing:,} of {one.sites:,}"
-    state = "stale" if one.stale else "behind" if one.behind else "up to date"
+    state = "stale" if one.stale else "behind" if one.behind else "overdue" if one.overdue else "up to date"
     return [
         one.monitor.name, format_time(one.last.epoch_start), f"{one.epochs:,}", f"{one.behind:,}",
         f"{one.revised:,}", known, state,
@@ -87,6 +102,8 @@ def _cells(one: MonitorStanding) -> list[str]:
 def _notes(one: MonitorStanding) -> Iterator[str]:
     if one.stale is not None:
         yield one.stale.text
+    if one.overdue:
+        yield f"{counted(one.overdue, 'epoch')} behind the clock"
     if one.missing:
         shown = ", ".join(map(_set_aside, one.missing[:MOST_NAMES]))
         more = f" and {len(one.missing) - MOST_NAMES:,} more" if len(one.missing) > MOST_NAMES else ""
@@ -104,7 +121,7 @@ def _alert(alert: dict[str, Any]) -> str:
     whose = alert["monitor"] or alert["source"]
     told = f"{alert['subject']}. {alert['detail']}"
     epoch = printing.plain(alert["epoch_start"])
-    return f"{alert['severity']}: {whose}, epoch {epoch}: {printable(told, _LONGEST_TEXT)}"
+    return f"{alert['state']}, {alert['severity']}: {whose}, epoch {epoch}: {printable(told, _LONGEST_TEXT)}"
 
 
 def to_plain(one: SourceStanding) -> dict[str, Any]:
@@ -112,12 +129,14 @@ def to_plain(one: SourceStanding) -> dict[str, Any]:
         "source": one.source.name, "landings": one.landings,
         "last_landed_epoch": None if one.last_landed is None else format_time(one.last_landed),
         "waiting": [{"path": file.path, "bytes": file.size, "reason": file.reason} for file in one.waiting],
-        "waiting_unknown": one.no_look,
+        "waiting_unknown": one.no_look, "quarantined": one.quarantined,
+        "owed": [each.to_plain() for each in one.owed],
         "monitors": [_plain_monitor(monitor) for monitor in one.monitors],
         "alerts": [
-            {name: alert[name] for name in ("raised_at", "severity", "monitor", "epoch_start", "subject", "detail")}
+            {name: alert[name] for name in _OF_ALERT}
             for alert in one.alerts
         ],
+        "open_alerts": [{name: alert[name] for name in _OF_ALERT} for alert in one.open_alerts],
     }  # fmt: skip
 
 
@@ -126,10 +145,12 @@ def _plain_monitor(one: MonitorStanding) -> dict[str, Any]:
         "monitor": one.monitor.name,
         "last_sealed_epoch": None if one.last is None else format_time(one.last.epoch_start),
         "sealed_at": None if one.last is None else format_time(one.last.sealed_at),
-        "epochs": one.epochs, "epochs_behind": one.behind, "revised_epochs": one.revised, "sites": one.sites,
+        "epochs": one.epochs, "epochs_behind": one.behind, "epochs_overdue": one.overdue,
+        "revised_epochs": one.revised, "sites": one.sites,
         "stale": None if one.stale is None else {
             "from": format_time(one.stale.first), "why": one.stale.why, "command": one.stale.command
         },
+        "audited": None if one.audited is None else one.audited.to_plain(),
         "missing_sites": [
             {name: row[name] for name in ("site", "expectation", "observed", "detail")} for row in one.missing
         ],

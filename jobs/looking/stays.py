@@ -14,15 +14,15 @@ from jobs.lake.store import Condition
 from jobs.looking.sealed import SealedEpoch
 from monitoring_lib.tables import DRAFTS
 
-Place = tuple[str, str]
+Row = tuple[str, str]
 """Who says so, and the key."""
 
 _FIRST_LOOK = 64
 
 
-def stays(lake: Lake, epoch: SealedEpoch, places: Iterable[Place]) -> dict[Place, int]:
-    """The first epoch of each place's present stay; looks back further and further until all of them are known."""
-    known, starts = sorted(places), epoch.marks.starts
+def stays(lake: Lake, epoch: SealedEpoch, wanted: Iterable[Row]) -> dict[Row, int]:
+    """The first epoch of each row's present stay; looks back further and further until all of them are known."""
+    known, starts = sorted(wanted), epoch.chain.starts
     first = np.full(len(known), len(starts) - 1)
     end, look = len(starts) - 1, _FIRST_LOOK
     while end > 0 and (first == end).any():
@@ -32,12 +32,12 @@ def stays(lake: Lake, epoch: SealedEpoch, places: Iterable[Place]) -> dict[Place
             gaps = np.flatnonzero(~was_there[:, at])
             first[at] = begin + gaps[-1] + 1 if len(gaps) else begin
         end, look = begin, 4 * look
-    return {place: int(starts[at]) for place, at in zip(known, first, strict=True)}
+    return {row: int(starts[at]) for row, at in zip(known, first, strict=True)}
 
 
-def _was_there(lake: Lake, epoch: SealedEpoch, places: Sequence[Place], begin: int, end: int) -> NDArray[np.bool_]:
-    """For the epochs of the chain from `begin` to `end`: which places their sealed answers had."""
-    starts = epoch.marks.starts[begin:end]
+def _was_there(lake: Lake, epoch: SealedEpoch, wanted: Sequence[Row], begin: int, end: int) -> NDArray[np.bool_]:
+    """For the epochs of the chain from `begin` to `end`: which of the wanted rows their sealed answers had."""
+    starts = epoch.chain.starts[begin:end]
     conditions: list[Condition] = [
         ("monitor", "=", epoch.monitor.name),
         ("epoch_start", ">=", int(starts[0])),
@@ -45,19 +45,19 @@ def _was_there(lake: Lake, epoch: SealedEpoch, places: Sequence[Place], begin: i
     ]
     rows = lake.centre.read(DRAFTS, conditions, ["epoch_start", "node", "key", "write"])
     at = np.searchsorted(starts, rows["epoch_start"].cast(pa.int64()).to_numpy())
-    sealed = pa.array(epoch.marks.writes("drafts")[begin:end], pa.string()).take(pa.array(at))
-    which = _places_of(rows, places)
+    sealed = pa.array(epoch.chain.writes("drafts")[begin:end], pa.string()).take(pa.array(at))
+    which = _rows_of(rows, wanted)
     named = pc.fill_null(pc.equal(rows["write"], sealed), False).to_numpy() & (which >= 0)
-    was_there = np.zeros((len(starts), len(places)), bool)
+    was_there = np.zeros((len(starts), len(wanted)), bool)
     was_there[at[named], which[named]] = True
     return was_there
 
 
-def _places_of(rows: pa.Table, places: Sequence[Place]) -> NDArray[np.int64]:
-    """Which of the places each row is about, -1 for none."""
-    nodes, keys = (list(dict.fromkeys(names)) for names in zip(*places, strict=True))
+def _rows_of(rows: pa.Table, wanted: Sequence[Row]) -> NDArray[np.int64]:
+    """Which of the wanted rows each row is about, -1 for none."""
+    nodes, keys = (list(dict.fromkeys(names)) for names in zip(*wanted, strict=True))
     number = np.full((len(nodes) + 1, len(keys) + 1), -1)  # the last ones stand for any other name
-    for at, (node, key) in enumerate(places):
+    for at, (node, key) in enumerate(wanted):
         number[nodes.index(node), keys.index(key)] = at
     return np.asarray(number[_index(rows["node"], nodes), _index(rows["key"], keys)], np.int64)
 

@@ -1,4 +1,4 @@
-"""What a monitor's method sent, beside what the sites' synopses take: as if every count were shipped."""
+"""What a monitor's method sent, beside what sending everything would take; and what each link carried."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jobs.epoch.asked_then import monitor_then
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import Seal
 from jobs.lake.store import Condition
-from jobs.looking.marks import Marks
-from jobs.looking.sealed import SealedEpoch, monitor_of
-from jobs.summaries import wanted_by
-from jobs.wording import size
+from jobs.looking.sealed import SealedEpoch
+from jobs.looking.sealed_chain import SealedChain
+from jobs.terminal.wording import size
+from monitoring_lib.config import Monitor, Source
+from monitoring_lib.network import COORDINATOR, Topology, Tree
+from monitoring_lib.protocols import find_method
 from monitoring_lib.tables import MESSAGES, WRITES
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that crossed, shadows not counted, and bytes of the synopses that were summed up instead."""
+    """Bytes that crossed, shadows not counted, and bytes that sending everything would have taken."""
 
     bytes: int
     shipping: int
@@ -37,7 +40,8 @@ def traffic_of(lake: Lake, epoch: SealedEpoch, seals: Sequence[Seal]) -> dict[in
         rows = lake.sealed(MESSAGES, own, ["inbox", "messages"], conditions, ["epoch_start", "bytes"])
         for start, count in zip(column_list(rows, "epoch_start"), rows["bytes"].to_pylist(), strict=True):
             sent[start] = sent.get(start, 0) + count
-    shipped = _shipped(lake, epoch, {(seal.writes.get("synopses"), seal.epoch_start) for seal in seals})
+    named = {(seal.writes.get("synopses"), seal.epoch_start) for seal in seals}
+    shipped = shipped_by_epoch(lake, epoch.source_then, epoch.then, named)
     return {
         seal.epoch_start: Traffic(sent.get(seal.epoch_start, 0), shipped.get(seal.epoch_start, 0)) for seal in seals
     }
@@ -45,10 +49,10 @@ def traffic_of(lake: Lake, epoch: SealedEpoch, seals: Sequence[Seal]) -> dict[in
 
 def traffic_so_far(lake: Lake, epoch: SealedEpoch) -> Traffic:
     """Of the whole chain. Where no shadow ran, the seals know it already."""
-    marks, name = epoch.marks, epoch.monitor.name
-    sent = marks.counts("message_bytes")
-    shadowed = _shadowed(lake, epoch.source.name, name, marks)
-    starts = marks.starts
+    chain, name = epoch.chain, epoch.monitor.name
+    sent = chain.counts("message_bytes")
+    shadowed = _shadowed(lake, epoch.source.name, name, chain)
+    starts = chain.starts
     total = int(sent[~shadowed].sum())
     if shadowed.any():
         first, last = int(starts[shadowed][0]), int(starts[shadowed][-1])
@@ -57,7 +61,8 @@ def traffic_so_far(lake: Lake, epoch: SealedEpoch) -> Traffic:
         total += sum(
             one.bytes for one in traffic_of(lake, epoch, [s for s in seals if s.epoch_start in wanted]).values()
         )
-    shipped = _shipped(lake, epoch, set(zip(marks.writes("synopses"), starts.tolist(), strict=True)))
+    named = set(zip(chain.writes("synopses"), starts.tolist(), strict=True))
+    shipped = shipped_by_epoch(lake, epoch.source_then, epoch.then, named)
     return Traffic(total, sum(shipped.values()))
 
 
@@ -67,31 +72,82 @@ def _by_method(seals: Sequence[Seal]) -> dict[str, list[Seal]]:
     found: dict[str, list[Seal]] = {}
     for seal in seals:
         if seal.config_digest not in chosen:
-            chosen[seal.config_digest] = monitor_of(seal).method
+            chosen[seal.config_digest] = monitor_then(seal).method
         found.setdefault(chosen[seal.config_digest], []).append(seal)
     return found
 
 
-def _shadowed(lake: Lake, source: str, monitor: str, marks: Marks) -> np.ndarray:
+def _shadowed(lake: Lake, source: str, monitor: str, chain: SealedChain) -> np.ndarray:
     """Which epochs of the chain ran shadows: one seal of each configuration is asked."""
-    digests = np.asarray(marks.column("config_digest"), object)
-    answer = np.zeros(len(marks), bool)
+    digests = np.asarray(chain.column("config_digest"), object)
+    answer = np.zeros(len(chain), bool)
     for digest in sorted(set(digests.tolist())):
-        start = int(marks.starts[digests == digest][0])
+        start = int(chain.starts[digests == digest][0])
         [seal] = lake.ledger.seals(source, monitor, start, start + 1)
-        answer[digests == digest] = bool(monitor_of(seal).shadow)
+        answer[digests == digest] = bool(monitor_then(seal).shadow)
     return answer
 
 
-def _shipped(lake: Lake, epoch: SealedEpoch, named: set[tuple[str | None, int]]) -> dict[int, int]:
-    """Bytes of the monitor's synopses by epoch, as recorded when they were written."""
+def shipped_by_epoch(
+    lake: Lake, source: Source, monitor: Monitor, named: set[tuple[str | None, int]]
+) -> dict[int, int]:
+    """Bytes that sending everything would take, by epoch, as recorded when the synopses were written."""
     starts = [start for _, start in named]
+    method = find_method(monitor.question, monitor.method)(monitor.ask(source, monitor.method))
     conditions: list[Condition] = [
-        ("source", "=", epoch.source.name),
-        ("owner", "=", wanted_by(epoch.then, epoch.source).name),
+        ("source", "=", source.name),
+        ("owner", "=", monitor.intake(method.summary(), source).name),
         ("epoch_start", ">=", min(starts)),
         ("epoch_start", "<=", max(starts)),
     ]
-    rows = lake.centre.read(WRITES, conditions, ["write", "epoch_start", "bytes"])
-    cells = zip(rows["write"].to_pylist(), column_list(rows, "epoch_start"), rows["bytes"].to_pylist(), strict=True)
+    rows = lake.centre.read(WRITES, conditions, ["write", "epoch_start", "shipping"])
+    cells = zip(rows["write"].to_pylist(), column_list(rows, "epoch_start"), rows["shipping"].to_pylist(), strict=True)
     return {start: count for write, start, count in cells if (write, start) in named}
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What crossed each link in an epoch, both ways together: entries and bytes by (child, parent)."""
+
+    entries: dict[tuple[str, str], int]
+    bytes: dict[tuple[str, str], int]
+
+    @property
+    def root(self) -> int:
+        """Entries over the links of the coordinator."""
+        return sum(count for link, count in self.entries.items() if COORDINATOR in link)
+
+    @property
+    def heaviest(self) -> tuple[tuple[str, str], int]:
+        """The link that carried most entries."""
+        return max(self.entries.items(), key=lambda pair: (pair[1], pair[0]))
+
+    @property
+    def total(self) -> int:
+        return sum(self.entries.values())
+
+
+def loads_of(lake: Lake, epoch: SealedEpoch) -> Loads:
+    """What every link of the published method's network carried in the epoch."""
+    method = epoch.method()
+    topology = epoch.moment(lake, method).topology
+    conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
+    columns = ["sender", "receivers", "entries", "bytes"]
+    rows = lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions, columns)
+    entries: dict[tuple[str, str], int] = {}
+    sizes: dict[tuple[str, str], int] = {}
+    for row in rows.to_pylist():
+        for receiver in row["receivers"]:
+            link = _link(topology, row["sender"], receiver)
+            entries[link] = entries.get(link, 0) + row["entries"] // len(row["receivers"])
+            sizes[link] = sizes.get(link, 0) + row["bytes"] // len(row["receivers"])
+    return Loads(entries, sizes)
+
+
+def _link(topology: Topology, one: str, other: str) -> tuple[str, str]:
+    """A link by its two ends: in a tree the lower first, in a star the site, in a mesh by name."""
+    if isinstance(topology, Tree):
+        return (one, other) if topology.parents.get(one) == other else (other, one)
+    if COORDINATOR in (one, other):
+        return (other, one) if one == COORDINATOR else (one, other)
+    return (one, other) if one <= other else (other, one)

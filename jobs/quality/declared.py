@@ -8,11 +8,13 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from jobs.findings import Finding
-from jobs.quality.validation import Broken, Check, validate
+from jobs.quality.findings import Finding
+from jobs.quality.validation import Check, FailedCheck, validate
 from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.tables import Column, Kind, Table
 
@@ -97,49 +99,53 @@ def _checks(table: Table) -> Iterator[Check]:
         yield check("confidence at most 1", "ColumnValuesToBeBetween", column="confidence", max_value=1)
 
 
-def _missing(table: Table, rows: pa.Table) -> list[str | None]:
-    """For each row the columns that it must have and has not, by name; no number is no NaN either."""
-    names: list[str | None] = [None] * rows.num_rows
+def _missing(table: Table, rows: pa.Table) -> dict[int, str]:
+    """By row, the columns that it must have and has not, by name; no number is no NaN either."""
+    names: dict[int, str] = {}
     for name, column in table.columns.items():
         if column.nullable:
             continue
         for at in pc.indices_nonzero(rows[name].is_null(nan_is_null=True)).to_pylist():
-            names[at] = name if names[at] is None else f"{names[at]}, {name}"
+            names[at] = f"{names[at]}, {name}" if at in names else name
     return names
 
 
-def _frame(table: Table, rows: pa.Table, missing: list[str | None]) -> pd.DataFrame:
-    """What the checks look at, and no more: neither payloads nor long names become Python objects."""
+def _frame(table: Table, rows: pa.Table, missing: Mapping[int, str]) -> pd.DataFrame:
+    """What the checks look at, and no more: neither payloads nor long names become Python objects.
+
+    Great Expectations copies the frame for most checks, so what is not looked at takes a byte a row.
+    """
     import pandas as pd
 
-    columns = {name: _seen(rows[name], column, name in table.key) for name, column in table.columns.items()}
-    return pd.DataFrame({**columns, _MISSING: pd.Series(missing, dtype=object)})
+    nothing = np.zeros(rows.num_rows, np.int8)
+    columns = {name: _seen(rows[name], column, name in table.key, nothing) for name, column in table.columns.items()}
+    lacks = np.full(rows.num_rows, np.nan, np.float32)
+    lacks[list(missing)] = 1
+    return pd.DataFrame({**columns, _MISSING: lacks})
 
 
-def _seen(values: pa.ChunkedArray, column: Column, in_key: bool) -> Any:
+def _seen(values: pa.ChunkedArray, column: Column, in_key: bool, nothing: Any) -> Any:
     if column.among or column.kind in (Kind.LONG, Kind.DOUBLE):
-        return values.to_pandas()
+        return np.full(len(values), np.nan, np.float32) if values.null_count == len(values) else values.to_pandas()
     if in_key:
         return values.combine_chunks().dictionary_encode("encode").indices.to_numpy()
-    return 0
+    return nothing
 
 
 def _findings(
-    table: Table, rows: pa.Table, missing: list[str | None], broken: Mapping[str, Broken]
+    table: Table, rows: pa.Table, missing: Mapping[int, str], broken: Mapping[str, FailedCheck]
 ) -> Iterator[Finding]:
-    parts = _parts(rows)
-    sizes: dict[Part, int] = {}
-    for part in parts:
-        sizes[part] = sizes.get(part, 0) + 1
-    sound = dict.fromkeys(sizes)
+    known, parts = _parts(rows)
+    sizes = dict(zip(known, np.bincount(parts, minlength=len(known)).tolist(), strict=True))
+    sound = dict.fromkeys(known)
     for name, failed in broken.items():
         failing: dict[Part, list[int]] = {}
         for row in failed.rows:
-            failing.setdefault(parts[row], []).append(row)
+            failing.setdefault(known[parts[row]], []).append(row)
         for part, at in failing.items():
             sound.pop(part, None)
             observed = f"{len(at):,} of {sizes[part]:,} rows"
-            detail = f"the first: {_describe(table, rows, at[0], missing[at[0]])}"
+            detail = f"the first: {_describe(table, rows, at[0], missing.get(at[0]))}"
             yield Finding(part[1], name, False, failed.severity, part[0], observed=observed, detail=detail)
     for monitor, start in sound:
         observed = f"{sizes[monitor, start]:,} rows"
@@ -148,22 +154,27 @@ def _findings(
 
 def _whole(rows: pa.Table) -> list[Part]:
     """All parts that the rows belong to, where what is wrong is wrong with all of them."""
-    return sorted(set(_parts(rows))) or [("", 0)]
+    return sorted(_parts(rows)[0]) or [("", 0)]
 
 
-def _parts(rows: pa.Table) -> list[Part]:
-    """Whose and of when each row is."""
-    monitors, starts = _values(rows, "monitor", Kind.STRING), _values(rows, "epoch_start", Kind.TIMESTAMP)
-    return [
-        (monitor or "", to_microseconds(start) if start else 0) for monitor, start in zip(monitors, starts, strict=True)
-    ]
+def _parts(rows: pa.Table) -> tuple[list[Part], NDArray[np.int64]]:
+    """Whose and of when rows are: the parts in the order of their first rows, and which of them each row is of."""
+    monitors = pc.fill_null(_values(rows, "monitor", Kind.STRING), "")
+    starts = pc.fill_null(_values(rows, "epoch_start", Kind.TIMESTAMP).cast(pa.int64()), 0)
+    names, moments = (column.combine_chunks().dictionary_encode() for column in (monitors, starts))
+    width = max(len(moments.dictionary), 1)
+    codes = names.indices.to_numpy().astype(np.int64) * width + moments.indices.to_numpy()
+    found = pa.array(codes).dictionary_encode()
+    texts, times = names.dictionary.to_pylist(), moments.dictionary.to_pylist()
+    parts = [(texts[code // width], times[code % width]) for code in found.dictionary.to_pylist()]
+    return parts, found.indices.to_numpy().astype(np.int64)
 
 
-def _values(rows: pa.Table, name: str, kind: Kind) -> list[Any]:
-    """A column's values, nulls where there is no such column, or one of another type."""
+def _values(rows: pa.Table, name: str, kind: Kind) -> pa.ChunkedArray:
+    """A column, nulls where there is no such column, or one of another type."""
     types = {field.type for field in rows.schema if field.name == name}
     known = types == {kind.arrow} and rows.column_names.count(name) == 1
-    return rows[name].to_pylist() if known else [None] * rows.num_rows
+    return rows[name] if known else pa.chunked_array([pa.nulls(rows.num_rows, kind.arrow)])
 
 
 def _describe(table: Table, rows: pa.Table, at: int, missing: str | None) -> str:

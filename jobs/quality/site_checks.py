@@ -50,7 +50,7 @@ def _filled(grid: Grid, column: str, share: float) -> SiteCheck:
         return observed, f"{rows} have no {column}, where {share:g} is allowed"
 
     severity = grid.source.quality.severity.nulls
-    return _between(grid.cells, f"nulls of {column}", missing / events, words, severity, most=share)
+    return between(grid.cells, f"nulls of {column}", missing / events, words, severity, most=share)
 
 
 def _in_range(grid: Grid, column: Literal["least", "most"], end: Decimal) -> SiteCheck:
@@ -65,7 +65,7 @@ def _in_range(grid: Grid, column: Literal["least", "most"], end: Decimal) -> Sit
         return observed, f"the {name} is {observed}, {side} {end:f}"
 
     inside = [math.nan if value is None else float(sign * (value - bound)) for value in values]
-    return _between(grid.cells, name, inside, words, grid.source.quality.severity.ranges, least=0)
+    return between(grid.cells, name, inside, words, grid.source.quality.severity.ranges, least=0)
 
 
 def of_standing(grid: Grid, standing: Standing) -> Iterator[SiteCheck]:
@@ -85,7 +85,7 @@ def _known(grid: Grid, standing: Standing) -> SiteCheck:
     detail = "never seen before" if listed is None else f"not among the {_count(len(listed), 'listed site')}"
     severity = "critical" if grid.source.quality.unknown_sites == "set_aside" else "warning"
     unknown = standing.unknown[cells].astype(float)
-    return _between(cells, "known site", unknown, lambda _: ("unknown", detail), severity, most=0)
+    return between(cells, "known site", unknown, lambda _: ("unknown", detail), severity, most=0)
 
 
 def _fresh(grid: Grid, standing: Standing, allowed: int) -> SiteCheck:
@@ -97,7 +97,7 @@ def _fresh(grid: Grid, standing: Standing, allowed: int) -> SiteCheck:
     )
     severity = grid.source.quality.severity.freshness
     silent = silent_epochs(grid, allowed)[cells].astype(float)
-    return _between(cells, "freshness", silent, lambda _: words, severity, most=allowed)
+    return between(cells, "freshness", silent, lambda _: words, severity, most=allowed)
 
 
 def _usual(grid: Grid, standing: Standing) -> SiteCheck:
@@ -116,13 +116,13 @@ def _usual(grid: Grid, standing: Standing) -> SiteCheck:
         usual = f"the median of {_count(int(epochs[at]), 'epoch')} is {median[at]:,.10g}"
         return observed, f"{observed} where {usual}: {side} it"
 
-    return _between(
+    return between(
         cells, "volume", events / median, words, quality.severity.volume,
         least=volume.least or None, most=volume.most,
     )  # fmt: skip
 
 
-def _between(
+def between(
     cells: Cells, name: str, numbers: Any, words: Callable[[int], tuple[str, str]], severity: Any,
     least: float | None = None, most: float | None = None,
 ) -> SiteCheck:  # fmt: skip

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from jobs.findings import Finding
+from jobs.quality.drift import of_drift
+from jobs.quality.findings import Finding
 from jobs.quality.site_checks import SiteCheck, of_contents, of_standing
 from jobs.quality.standing import history_epochs, standing_of
 from jobs.quality.statistics import Grid, grid_of
-from jobs.quality.validation import Broken, validate
+from jobs.quality.validation import FailedCheck, validate
 from monitoring_lib.config import Quality, Source
 
 
@@ -27,11 +28,11 @@ def check_sites(
     if not starts or source.quality == Quality(severity=source.quality.severity):
         return []
     grid = grid_of(statistics, history, [*met, *(source.sites or ())], source, starts, history_epochs(source))
-    checks = [*of_contents(grid), *of_standing(grid, standing_of(grid, met))]
+    checks = [*of_contents(grid), *of_drift(grid, history), *of_standing(grid, standing_of(grid, met))]
     return list(_findings(grid, checks, _validate(checks)))
 
 
-def _validate(checks: Iterable[SiteCheck]) -> dict[str, Broken]:
+def _validate(checks: Iterable[SiteCheck]) -> dict[str, FailedCheck]:
     """All in one validation, each check with a column of its own; shorter ones are filled up with nulls."""
     import pandas as pd
 
@@ -42,10 +43,10 @@ def _validate(checks: Iterable[SiteCheck]) -> dict[str, Broken]:
     return validate(frame, [one.check for one in judged])
 
 
-def _findings(grid: Grid, checks: Iterable[SiteCheck], broken: Mapping[str, Broken]) -> Iterator[Finding]:
+def _findings(grid: Grid, checks: Iterable[SiteCheck], broken: Mapping[str, FailedCheck]) -> Iterator[Finding]:
     for one in checks:
         check, (sites, epochs) = one.check, one.cells
-        failed = broken.get(check.name, Broken(check.severity))
+        failed = broken.get(check.name, FailedCheck(check.severity))
         judged = np.bincount(epochs[one.numbers.notna().to_numpy()], minlength=len(grid.starts))
         failures = np.bincount(epochs[failed.rows], minlength=len(grid.starts))
         for start, among, failing in zip(grid.starts, judged, failures, strict=True):

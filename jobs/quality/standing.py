@@ -22,7 +22,8 @@ LEAST_HISTORY = 3
 def history_epochs(source: Source) -> int:
     """How many epochs before a range `check_sites` wants to know the events of."""
     volume, freshness = source.quality.volume, source.quality.freshness
-    return max(volume.history if volume else 0, freshness or 0)
+    drift = (one.history for one in source.quality.drift.values())
+    return max(volume.history if volume else 0, freshness or 0, *drift)
 
 
 @dataclass(frozen=True)

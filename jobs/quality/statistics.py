@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from monitoring_lib.config import Source
 
@@ -17,10 +18,26 @@ Cells = tuple[Whole, Whole]
 """Cells of a grid: the numbers of their sites, and of their epochs counted from the range's first."""
 
 
-def statistics_schema(nulls: Sequence[str]) -> pa.Schema:
-    """One row a (site, epoch) with events; `least` and `most` are values as stored, times the scale."""
+BUCKETS = 32
+"""Parts of a column's range that its distribution is counted in."""
+
+
+def statistics_schema(nulls: Sequence[str], placements: int = 0, drifting: Sequence[str] = ()) -> pa.Schema:
+    """One row a (site, epoch) with events; `least` and `most` are values as stored, times the scale, if asked for."""
     whole = [pa.field(name, pa.int64()) for name in ("events", "least", "most", *map(lacking, nulls))]
-    return pa.schema([pa.field("epoch_start", pa.int64()), pa.field("site", pa.string()), *whole])
+    texts = [pa.field(placement_column(at), pa.list_(pa.string())) for at in range(placements)]
+    parts = [pa.field(bucket_column(name, at), pa.int64()) for name in drifting for at in range(BUCKETS)]
+    return pa.schema([pa.field("epoch_start", pa.int64()), pa.field("site", pa.string()), *whole, *texts, *parts])
+
+
+def bucket_column(column: str, at: int) -> str:
+    """The column that counts the events in one part of another one's range."""
+    return f"{column} {at}"
+
+
+def placement_column(number: int) -> str:
+    """The column that holds the texts by which some method places the site."""
+    return f"placement {number}"
 
 
 def lacking(column: str) -> str:
@@ -65,18 +82,17 @@ def grid_of(
 ) -> Grid:
     """Lays out what is counted; a cell without a row holds 0 events."""
     history_starts = history["epoch_start"].cast(pa.int64())
-    names = {*known, *statistics["site"].to_pylist(), *history["site"].to_pylist()}
-    sites = sorted(names)
+    sites = sorted({*known, *(name for rows in (statistics, history) for name in pc.unique(rows["site"]).to_pylist())})
     numbers = {site: number for number, site in enumerate(sites)}
     counts = np.zeros((len(sites), before + len(starts)), np.int64)
 
-    def place(sites_of: pa.ChunkedArray, starts_of: pa.ChunkedArray) -> Cells:
-        rows = np.array([numbers[site] for site in sites_of.to_pylist()], np.int64)
+    def cells_of(sites_of: pa.ChunkedArray, starts_of: pa.ChunkedArray) -> Cells:
+        rows = pc.index_in(sites_of, value_set=pa.array(sites, pa.string())).to_numpy().astype(np.int64)
         return rows, (starts_of.to_numpy() - starts.start) // source.epoch
 
-    rows, epochs = place(history["site"], history_starts)
+    rows, epochs = cells_of(history["site"], history_starts)
     wanted = (epochs >= -before) & (epochs < 0)
     counts[rows[wanted], epochs[wanted] + before] = history["events"].to_numpy()[wanted]
-    cells = place(statistics["site"], statistics["epoch_start"])
+    cells = cells_of(statistics["site"], statistics["epoch_start"])
     counts[cells[0], cells[1] + before] = statistics["events"].to_numpy()
     return Grid(source, starts, before, sites, counts, statistics, cells, numbers)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from jobs.findings import Severity
+from jobs.quality.findings import Severity
 from monitoring_lib.errors import ExpectationFailed
 
 if TYPE_CHECKING:
@@ -35,19 +35,19 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Broken:
+class FailedCheck:
     """A check that failed: at these rows of the frame, or as a whole where there are none to name."""
 
     severity: Severity
     rows: list[int] = field(default_factory=list)
 
 
-def validate(frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, Broken]:
+def validate(frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, FailedCheck]:
     """The checks that the frame breaks, by name. The frame's index is to be 0, 1, 2, ...
 
     Which rows fail is asked only where something does: that costs twice as much as a yes or no.
     """
-    with _silence():
+    with silence():
         batch = _frames().get_batch({"dataframe": frame})
         told = batch.validate(_suite(checks), result_format="BOOLEAN_ONLY")
         if told.success:
@@ -77,12 +77,12 @@ def _name(result: Any) -> str:
     return str(result.expectation_config.meta["name"])
 
 
-def _broken(result: Any) -> Broken:
+def _broken(result: Any) -> FailedCheck:
     told = result.exception_info or {}
     if "raised_exception" not in told or told["raised_exception"]:
         raise ExpectationFailed(f"{_name(result)} could not be evaluated: {_reason(told)}")
     rows = [int(row) for row in result.result.get("unexpected_index_list") or ()]
-    return Broken(cast(Severity, result.expectation_config.severity.value), rows)
+    return FailedCheck(cast(Severity, result.expectation_config.severity.value), rows)
 
 
 def _reason(told: Mapping[str, Any]) -> str:
@@ -117,7 +117,7 @@ def _frames() -> Any:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

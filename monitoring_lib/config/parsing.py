@@ -1,4 +1,4 @@
-"""From a marked mapping to a model, with every fault of it rather than the first."""
+"""From a located mapping to a model, with every fault of it rather than the first."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from monitoring_lib.config import checks
-from monitoring_lib.config.faults import Fault, Finding, Path
-from monitoring_lib.config.marked import Marked
 from monitoring_lib.config.monitor import Monitor, MonitorKeys
 from monitoring_lib.config.settings import Settings
 from monitoring_lib.config.source import Source
+from monitoring_lib.documents.faults import Fault, KeyFault, Path, key_fault
+from monitoring_lib.documents.located import Located
 from monitoring_lib.errors import UsageError
 from monitoring_lib.methods import Keys
 from monitoring_lib.protocols import find_method, find_question
@@ -32,32 +32,32 @@ class Parsed(Generic[Model]):
     """
 
     model: Model | None
-    findings: tuple[Finding, ...] = ()
+    key_faults: tuple[KeyFault, ...] = ()
 
-    def also(self, findings: Iterable[Finding]) -> Parsed[Model]:
-        """With more findings, but those that only follow from a key that is wrong already."""
-        wrong = [finding.path for finding in self.findings]
-        new = (more for more in findings if not any(_one_holds_other(more.path, path) for path in wrong))
-        return Parsed(self.model, (*self.findings, *new))
+    def also(self, key_faults: Iterable[KeyFault]) -> Parsed[Model]:
+        """With more key_faults, but those that only follow from a key that is wrong already."""
+        wrong = [fault.path for fault in self.key_faults]
+        new = (more for more in key_faults if not any(_one_holds_other(more.path, path) for path in wrong))
+        return Parsed(self.model, (*self.key_faults, *new))
 
-    def faults(self, document: Marked) -> list[Fault]:
-        return [document.fault(finding.path, finding.problem, finding.remedy) for finding in self.findings]
+    def faults(self, document: Located) -> list[Fault]:
+        return [document.fault(fault.path, fault.problem, fault.remedy) for fault in self.key_faults]
 
 
-def settings(document: Marked) -> Parsed[Settings]:
+def settings(document: Located) -> Parsed[Settings]:
     return _validate(Settings, document.value)
 
 
-def source(document: Marked) -> Parsed[Source]:
+def source(document: Located) -> Parsed[Source]:
     parsed = _validate(Source, document.value)
     if parsed.model is not None:
         parsed = parsed.also(checks.of_source(parsed.model))
-    if any(finding.path[:1] == ("columns",) for finding in parsed.findings):
-        return Parsed(None, parsed.findings)  # no monitor is to be blamed for a column that is missing so
+    if any(fault.path[:1] == ("columns",) for fault in parsed.key_faults):
+        return Parsed(None, parsed.key_faults)  # no monitor is to be blamed for a column that is missing so
     return parsed
 
 
-def monitor(document: Marked) -> Parsed[Monitor]:
+def monitor(document: Located) -> Parsed[Monitor]:
     """The common keys, the question's own, and the options of the methods named."""
     common = {key: value for key, value in document.value.items() if key in MonitorKeys.model_fields}
     own = {key: value for key, value in document.value.items() if key not in common}
@@ -65,22 +65,23 @@ def monitor(document: Marked) -> Parsed[Monitor]:
     try:
         question = find_question(str(common.get("question")))
     except UsageError as error:  # then its own keys cannot be known
-        return Parsed(None, keys.findings).also([finding_of(("question",), str(error))])
+        return Parsed(None, keys.key_faults).also([key_fault(("question",), str(error))])
     params = _validate(question.Params, own, also_known=MonitorKeys.model_fields)
-    findings = (*keys.findings, *params.findings)
+    key_faults = (*keys.key_faults, *params.key_faults)
     if keys.model is None:
-        return Parsed(None, findings)
+        return Parsed(None, key_faults)
     method = keys.model.method or question.default_method
     options: dict[str, Keys] = {}
     for name in dict.fromkeys((method, *keys.model.shadow, *keys.model.options)):
         option = _options(keys.model, method, name)
-        findings += option.findings
+        key_faults += option.key_faults
         options[name] = option.model or Keys()
     model = Monitor(
         params=params.model or Keys(), method=method, shadow=tuple(keys.model.shadow), options=options,
-        **keys.model.model_dump(exclude={"method", "shadow", "options"}),
+        alert=tuple(keys.model.alert), quality=keys.model.quality,
+        **keys.model.model_dump(exclude={"method", "shadow", "options", "alert", "quality"}),
     )  # fmt: skip
-    return Parsed(model, findings).also(checks.of_monitor(model))
+    return Parsed(model, key_faults).also(checks.of_monitor(model))
 
 
 def _options(keys: MonitorKeys, method: str, name: str) -> Parsed[Keys]:
@@ -91,7 +92,7 @@ def _options(keys: MonitorKeys, method: str, name: str) -> Parsed[Keys]:
     try:
         found = find_method(keys.question, name)
     except UsageError as error:
-        return Parsed(None, (finding_of(path, str(error)),))
+        return Parsed(None, (key_fault(path, str(error)),))
     return _validate(found.Options, keys.options.get(name, {}), at=("options", name))
 
 
@@ -102,13 +103,13 @@ def _validate(model: type[AnyKeys], value: Any, at: Path = (), also_known: Itera
     try:
         return Parsed(model.model_validate(value))
     except ValidationError as error:
-        findings = tuple(_findings(model, error, at, also_known))
-    for finding in findings:
-        value = _without(value, finding.path[len(at) :])
+        key_faults = tuple(_key_faults(model, error, at, also_known))
+    for fault in key_faults:
+        value = _without(value, fault.path[len(at) :])
     try:
-        return Parsed(model.model_validate(value), findings)
+        return Parsed(model.model_validate(value), key_faults)
     except ValidationError:
-        return Parsed(None, findings)
+        return Parsed(None, key_faults)
 
 
 def _one_holds_other(one: Path, other: Path) -> bool:
@@ -127,7 +128,9 @@ def _without(value: Any, path: Path) -> Any:
     return rest
 
 
-def _findings(model: type[BaseModel], error: ValidationError, at: Path, also_known: Iterable[str]) -> Iterator[Finding]:
+def _key_faults(
+    model: type[BaseModel], error: ValidationError, at: Path, also_known: Iterable[str]
+) -> Iterator[KeyFault]:
     for problem in error.errors(include_url=False):
         path = tuple(problem["loc"])
         kind, message = problem["type"], problem["msg"]
@@ -137,24 +140,18 @@ def _findings(model: type[BaseModel], error: ValidationError, at: Path, also_kno
             holder = _annotation_at(model, path[:-1])
             known = set(holder.model_fields) if isinstance(holder, type) and issubclass(holder, BaseModel) else set()
             hint = nearest(str(path[-1]), known | (set(also_known) if len(path) == 1 else set()))
-            yield Finding((*at, *path), "unknown key", hint.removeprefix("; ") or "drop it")
+            yield KeyFault((*at, *path), "unknown key", hint.removeprefix("; ") or "drop it")
         elif kind == "missing":
             holder = _annotation_at(model, path[:-1])
             field = holder.model_fields.get(str(path[-1])) if hasattr(holder, "model_fields") else None
             what = f" ({field.description})" if field is not None and field.description else ""
-            yield Finding((*at, *path), "is missing", f"add `{path[-1]}: ...`{what}")
+            yield KeyFault((*at, *path), "is missing", f"add `{path[-1]}: ...`{what}")
         else:
             where = (*at, *(part for part in path if part != "[key]"))
             if kind == "value_error":
-                yield finding_of(where, message.removeprefix("Value error, "))
+                yield key_fault(where, message.removeprefix("Value error, "))
             else:
-                yield Finding(where, "is not valid", message.replace("Input should", "it should"))
-
-
-def finding_of(path: Path, message: str) -> Finding:
-    """A sentence of ours: what is wrong; what to do."""
-    problem, _, remedy = message.partition("; ")
-    return Finding(path, problem, remedy)
+                yield KeyFault(where, "is not valid", message.replace("Input should", "it should"))
 
 
 def _annotation_at(annotation: Any, path: Path) -> Any:

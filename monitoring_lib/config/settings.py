@@ -7,14 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from monitoring_lib.config.alerting import Alerts
 from monitoring_lib.config.fields import Option
 from monitoring_lib.methods import Keys
-
-
-def _sink(text: str) -> str:
-    if text == "log" or re.match(r"https?://[^/\s]+", text) or re.fullmatch(r"file:[^\0]+", text):
-        return text
-    raise ValueError("is no sink; write log, file:PATH, or the https:// address of a webhook")
 
 
 def _remote(text: str) -> str:
@@ -53,14 +48,6 @@ class Spark(Keys):
         default=None, description="address of the server for mode connect; without it the tooling starts one"
     )
     options: dict[str, Option] = Field(default_factory=dict, description="Spark's own settings")
-
-
-class Alerts(Keys):
-    """Who is told of what needs a person."""
-
-    sinks: list[Annotated[str, AfterValidator(_sink)]] = Field(
-        default=["log"], description="log, file:PATH, https://webhook"
-    )
 
 
 class Settings(Keys):

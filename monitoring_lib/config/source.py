@@ -10,10 +10,13 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, StringConstraints
 
-from monitoring_lib import expressions
-from monitoring_lib.config.fields import Duration, ExpressionText, Name, Patience, Time
-from monitoring_lib.epochs import Clock
+from monitoring_lib.config.columns import Unpivot, ValueColumn, unpivot_keys, value_keys
+from monitoring_lib.config.fields import Begin, Duration, EpochCount, ExpressionText, Name, Patience, Time
+from monitoring_lib.epochs import Clock, parse_duration
+from monitoring_lib.expressions import Expression, parse
+from monitoring_lib.expressions.evaluation import Kind
 from monitoring_lib.methods import Keys
+from monitoring_lib.scheduling import Scheduling
 from monitoring_lib.suggest import nearest
 
 OWN_COLUMNS = ("time", "site", "item", "value")
@@ -22,6 +25,7 @@ OWN_COLUMNS = ("time", "site", "item", "value")
 TIME_WORDS = ("auto", "seconds", "milliseconds", "microseconds")
 
 Severity = Literal["critical", "warning"]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[\w.@ -]+$")]
 
 
 def _zone(name: str) -> str:
@@ -83,6 +87,13 @@ class Volume(Keys):
     history: int = Field(default=24, ge=1, le=10_000, description="epochs the median is taken of")
 
 
+class Drift(Keys):
+    """How far a column's distribution at a site may lie from that of the whole source in the epochs before."""
+
+    most: float = Field(gt=0, le=1, description="largest distance: the share of rows that would have to be others")
+    history: int = Field(default=24, ge=1, le=1_000, description="epochs before that it is compared with")
+
+
 class Severities(Keys):
     """What a failed check does: critical sets the site aside, a warning is only recorded."""
 
@@ -90,6 +101,7 @@ class Severities(Keys):
     volume: Severity = Field(default="critical", description="of too few or too many rows")
     nulls: Severity = Field(default="critical", description="of too many missing values")
     ranges: Severity = Field(default="critical", description="of values out of range")
+    drift: Severity = Field(default="warning", description="of a column whose distribution has changed")
 
 
 class Quality(Keys):
@@ -105,11 +117,54 @@ class Quality(Keys):
     ranges: dict[Literal["value"], Ends] = Field(
         default_factory=dict, description="value: [lowest, highest]; null for an open end"
     )
+    drift: dict[str, Drift] = Field(
+        default_factory=dict, description="column: how far its distribution may lie from the source's history"
+    )
     unknown_sites: Literal["allow", "warn", "set_aside"] = Field(
         default="allow",
         description="what becomes of a site that is not in `sites` (without them: never seen)",
     )
+    quarantined: float = Field(
+        default=0.01, ge=0, le=1, description="largest share of a landing's rows that may be set aside without an alert"
+    )
     severity: Severities = Field(default=Severities(), description="check: critical or warning")
+
+
+class Late(Keys):
+    """What becomes of rows of epochs that are sealed already."""
+
+    horizon: Duration | None = Field(
+        default=None, description="how far behind the last sealed epoch a row may lie; later ones go to quarantine"
+    )
+    revise: Literal["ask", "auto"] = Field(
+        default="ask", description="ask: `status` offers the replay; auto: the next run replays from there first"
+    )
+
+
+class Airflow(Keys):
+    """How the scheduler runs a source: no answer depends on it."""
+
+    catchup: bool = Field(
+        default=Scheduling.catchup, strict=True, description="every interval since the origin is run, not only the last"
+    )
+    retries: int = Field(
+        default=Scheduling.retries, ge=0, le=100, strict=True, description="further tries of a step worth retrying"
+    )
+    retry_delay: Patience = Field(
+        default=parse_duration(Scheduling.retry_delay), description="pause before a further try"
+    )
+    timeout: Duration = Field(
+        default=parse_duration(Scheduling.timeout), description="longest time that one step may take"
+    )
+    pool: Word = Field(default=Scheduling.pool, description="Airflow's pool that the steps take a slot of")
+    owner: Word = Field(default=Scheduling.owner, description="who is shown as the owner of the DAG")
+    audit: Duration = Field(
+        default=parse_duration(Scheduling.audit),
+        description="how often sealed answers are audited",
+    )
+    maintain: Duration = Field(
+        default=parse_duration(Scheduling.maintain), description="how often the tables are compacted and cleaned"
+    )
 
 
 class Source(Keys):
@@ -119,7 +174,16 @@ class Source(Keys):
     format: Literal["csv", "json", "parquet", "delta"] = Field(description="of the files; json means JSON lines")
     path: str = Field(min_length=1, description="pattern of the files: * ? [..] in a name, ** for folders")
     columns: dict[str, ExpressionText] = Field(description="time, site, item, value, others: column or expression")
+    values: dict[str, Annotated[ValueColumn, BeforeValidator(value_keys)]] = Field(
+        default_factory=dict, description="further values: name to column, expression, or {column, scale}"
+    )
+    unpivot: Annotated[Unpivot | None, BeforeValidator(unpivot_keys)] = Field(
+        default=None, description="columns each of which is an event of its own: c0..c287"
+    )
     epoch: Duration = Field(description="the unit of answers and seals")
+    tick: Duration = Field(
+        default_factory=lambda data: data["epoch"], description="the finest unit of time inside an epoch; divides it"
+    )
     origin: Time = Field(description="where epoch 0 starts")
     schedule: Duration = Field(
         default_factory=lambda data: data["epoch"], description="what one scheduled run covers; whole epochs"
@@ -137,21 +201,59 @@ class Source(Keys):
     skew: Patience = Field(
         default_factory=lambda data: data["epoch"], description="how far ahead of the run a row may lie"
     )
+    deadline: Patience | None = Field(
+        default=None, description="how long after its end an epoch must be sealed, or `status --check` fails"
+    )
     csv: CsvOptions = Field(default=CsvOptions(), description="how CSV files are laid out")
+    changed_files: Literal["refuse", "replace", "append"] = Field(
+        default="refuse", description="what becomes of a file that has changed since it landed"
+    )
+    settle: Patience = Field(default=0, description="how long a file must have been still before it lands")
+    begin: Begin = Field(
+        default="origin", description="the first epoch of a monitor: the origin, the first with events, or a time"
+    )
     sites: Annotated[list[str] | None, BeforeValidator(_sites)] = Field(
         default=None, description="the sites that are expected"
     )
+    late: Late = Field(default=Late(), description="what becomes of rows of epochs that are sealed already")
     quality: Quality = Field(default=Quality(), description="what is asked of the data on its way in")
+    retire: EpochCount | None = Field(
+        default=None, description="epochs after which a site that is silent and set aside has left: 30 epochs"
+    )
+    airflow: Airflow = Field(default=Airflow(), description="how the scheduler runs it")
 
     @cached_property
     def clock(self) -> Clock:
         return Clock(self.origin, self.epoch)
 
     @cached_property
-    def expressions(self) -> dict[str, expressions.Expression]:
-        return {name: expressions.parse(text) for name, text in self.columns.items()}
+    def expressions(self) -> dict[str, Expression]:
+        return {name: parse(text) for name, text in self.columns.items()}
+
+    @cached_property
+    def value_expressions(self) -> dict[str, Expression]:
+        """Those of the further values."""
+        return {name: parse(value.column) for name, value in self.values.items()}
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The mapped columns besides time, site, item and value, sorted."""
-        return tuple(sorted(set(self.columns) - set(OWN_COLUMNS)))
+        """The text columns besides site and item, sorted."""
+        named = {self.unpivot.name} if self.unpivot is not None and self.unpivot.name else set()
+        return tuple(sorted((set(self.columns) - set(OWN_COLUMNS)) | named))
+
+    @cached_property
+    def scales(self) -> dict[str, int]:
+        """The value columns of an event: what each is multiplied by to be whole."""
+        own = {"value": self.scale} if "value" in self.columns or self.unpivot is not None else {}
+        return own | {name: value.scale or self.scale for name, value in self.values.items()}
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """The columns of an event that expressions may name, and what they hold."""
+        texts = {*self.fields, *({"site", "item"} & set(self.columns))}
+        return {**dict.fromkeys(self.scales, "number"), **dict.fromkeys(sorted(texts), "text")}
+
+    @property
+    def step(self) -> int:
+        """The time between two columns of a wide row."""
+        return (self.unpivot.step if self.unpivot is not None else None) or self.tick

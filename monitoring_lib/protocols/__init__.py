@@ -16,13 +16,17 @@ ENTRY_POINTS = "farwatch.methods"
 
 
 @cache
-def methods() -> dict[tuple[str, str], type[Method]]:
-    """All methods by (question, method): a family's folder says METHODS, an entry point names one class."""
+def methods(question: str | None = None) -> dict[tuple[str, str], type[Method]]:
+    """All methods, or those of one question, by (question, method).
+
+    A family's folder says METHODS; one that says QUESTIONS has them in its module `methods`, which is imported only
+    when one of its questions is asked: many load a compiler. An entry point names one class.
+    """
     found: dict[tuple[str, str], type[Method]] = {}
     asked: dict[str, type[Method]] = {}
-    families = [importlib.import_module(f"{__name__}.{part.name}") for part in pkgutil.iter_modules(__path__)]
+    own = [method for family in _families() for method in _of_family(family, question)]
     offered = [_loaded(point) for point in entry_points(group=ENTRY_POINTS)]
-    for method in [*(method for family in families for method in family.METHODS), *offered]:
+    for method in [*own, *(each for each in offered if question in (None, each.question.name))]:
         key = (method.question.name, method.name)
         if found.setdefault(key, method) is not method:
             raise UsageError(
@@ -36,6 +40,18 @@ def methods() -> dict[tuple[str, str], type[Method]]:
                 f" a further method takes the question of the first, or another name"
             )
     return found
+
+
+def _families() -> list[Any]:
+    return [importlib.import_module(f"{__name__}.{part.name}") for part in pkgutil.iter_modules(__path__)]
+
+
+def _of_family(family: Any, question: str | None) -> list[type[Method]]:
+    if hasattr(family, "QUESTIONS"):
+        if question is not None and question not in family.QUESTIONS:
+            return []
+        family = importlib.import_module(f"{family.__name__}.methods")
+    return [method for method in family.METHODS if question in (None, method.question.name)]
 
 
 def _loaded(point: EntryPoint) -> type[Method]:
@@ -56,14 +72,13 @@ def questions() -> dict[str, Question]:
 
 
 def find_question(name: str) -> Question:
-    known = questions()
-    if name not in known:
-        raise UsageError(f"unknown question {name!r}{nearest(name, known)}")
-    return known[name]
+    for method in methods(name).values():
+        return method.question
+    raise UsageError(f"unknown question {name!r}{nearest(name, questions())}")
 
 
 def find_method(question: str, name: str) -> type[Method]:
-    known = {method: found for (asked, method), found in methods().items() if asked == question}
+    known = {method: found for (_, method), found in methods(question).items()}
     if name not in known:
         raise UsageError(f"{name!r} is no method for {question!r}{nearest(name, known)}")
     return known[name]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from statistics import NormalDist
 
 
+@lru_cache(maxsize=256)
 def standard_errors(confidence: float) -> float:
     """z with ``Pr[|X| <= z] = confidence`` for a standard normal X."""
     if not 0 < confidence < 1:

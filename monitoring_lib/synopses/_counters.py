@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from monitoring_lib.codec import Image, Ints
 from monitoring_lib.synopses._ladder import (
     fill,
+    gather,
+    in_order,
     insert_each,
     insert_many,
+    sort_each,
     totals,
     with_another_rung,
 )
@@ -27,10 +30,9 @@ Reals = NDArray[np.float64]
 FOREVER = 1 << 62
 """A horizon before which nothing lies."""
 _SMALLEST_ERROR = 1e-5
-_PADDING = np.iinfo(np.int64).max
 
 
-class Tally(NamedTuple):
+class Counted(NamedTuple):
     """How many events each cell counted after a cutoff: the estimate, and what the exact number lies between if the
     counter was fed with events; `stretch_low` and `stretch_high` widen that by what merges may have moved."""
 
@@ -73,8 +75,12 @@ class Counters(Image):
         """
 
     @abstractmethod
-    def tally(self, cutoff: int) -> Tally:
+    def tally(self, cutoff: int) -> Counted:
         """The number of events with ticks above the cutoff, cell by cell."""
+
+    @abstractmethod
+    def contradiction(self, newest: int, events: int) -> str | None:
+        """What could not be after so many events, the last of them at `newest`; None if all could."""
 
     @abstractmethod
     def mismatch(self, other: Self) -> str | None: ...
@@ -152,6 +158,12 @@ class Ladder(Counters):
                 return
             self.rings = with_another_rung(self.count, self.first, self.rings)
 
+    def contradiction(self, newest: int, events: int) -> str | None:
+        # A replay may round the oldest, partial bucket of a cell up, to twice its events at most.
+        if int(self.count.max()) > (2 * events if self.merges else events):
+            return f"{self.count.max()} events in a cell, of {events} in all"
+        return None if in_order(self.count, self.first, self.rings, newest) else "ticks that fall or lie ahead"
+
     @abstractmethod
     def log(self, edge: int, origin: int) -> tuple[Ints, Ints]:
         """The replayed events of each cell above the edge, packed, with the number of entries of each cell."""
@@ -168,27 +180,36 @@ class Ladder(Counters):
     def copy(self) -> Self:
         return self.like(self.count.copy(), self.first.copy(), self.rings.copy(), self.merges)
 
-    def _stretched(self, estimate: Reals, low: Reals, high: Reals) -> Tally:
-        return Tally(estimate, low, high, (1 + self.error) ** -self.merges, (1 - self.error) ** -self.merges)
+    def _stretched(self, estimate: Reals, low: Reals, high: Reals) -> Counted:
+        return Counted(estimate, low, high, (1 + self.error) ** -self.merges, (1 - self.error) ** -self.merges)
 
     @classmethod
     def joined(cls, banks: Sequence[Self], edge: int) -> Self:
         model = banks[0]
-        logs, lengths = zip(*(bank.log(edge, edge) for bank in banks), strict=True)
-        together = np.concatenate(logs, axis=1)
-        together.sort(axis=1)
-        length = np.sum(lengths, axis=0)
-        events = int(totals(together, length).max())
+        together, starts = _gathered([bank.log(edge, edge) for bank in banks])
+        events = int(totals(together, starts).max())
         layers = max(2, *(bank.rings.shape[0] for bank in banks if bank.forgets), _layers(events, model.rings.shape[2]))
         count, first = np.zeros(model.cells, np.int64), np.zeros(model.cells, np.int64)
         rings = np.zeros((layers, *model.rings.shape[1:]), np.int64)
-        fill(together, length, edge, count, first, rings)
+        fill(together, starts, edge, count, first, rings)
         return model.like(count, first, rings, max(bank.merges for bank in banks) + 1)
 
 
+def _gathered(logs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """The logs of all banks cell by cell, each cell's in order, and where each cell's begins: cells differ much in
+    length, so that a table as wide as the longest would be mostly empty."""
+    length = np.sum([lengths for _, lengths in logs], axis=0)
+    starts = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    together, ends = np.empty(starts[-1], np.int64), starts[:-1].copy()
+    for entries, lengths in logs:
+        gather(entries, lengths, ends, together)
+    sort_each(together, starts)
+    return together, starts
+
+
 def empty_log(cells: int, entries: int) -> Ints:
-    """Room for the logs of all cells; what is not filled sorts to the end."""
-    return np.full((cells, entries), _PADDING, np.int64)
+    """Room for the logs of all cells."""
+    return np.empty((cells, entries), np.int64)
 
 
 def _layers(events: int, slots: int) -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from monitoring_lib.codec import Words
-from monitoring_lib.hashing import as_column
 from monitoring_lib.synopses._counters import Reals
-from monitoring_lib.synopses._items import as_weights, taken
+from monitoring_lib.synopses._items import Column, as_items, as_weights, taken
 from monitoring_lib.synopses._rows import Rows, at_least, at_most, without_collisions
 from monitoring_lib.synopses._window import Arrivals, sliced, without_zeros
 from monitoring_lib.synopses._windowed import Windowed
 from monitoring_lib.synopses.base import Bound
+from monitoring_lib.synopses.hashes import as_hashes
 
 CHUNK = 1 << 15
 """Events placed at a time: their hashes, columns and ticks stay in the cache from row to row."""
@@ -38,34 +39,37 @@ class Ecm(Windowed):
     rows: Rows
 
     def __post_init__(self) -> None:
-        wanted = self.rows.cells + self.extra_cells
-        if self.counters.cells != wanted:
-            raise ValueError(f"counters: {self.counters.cells} cells, where {wanted} are expected")
+        self._check(self.rows.cells + self.extra_cells)
 
     @property
     def extra_cells(self) -> int:
         """Cells after those of the rows, the last of which counts all events."""
         return 0
 
-    def update(self, items: Any, weights: Any = None, *, ticks: Any = None, hashed: bool = False) -> None:
+    def update(self, items: Any, weights: Any = None, *, ticks: Any = None) -> None:
         """Counts events, each by its weight: an event of weight c is c single events.
 
-        Basis ``time``: `ticks` holds one tick an event, or a single one for all. Basis ``count``: no ticks. If
-        `hashed`, items are given by their hashes, as Spark's ``xxhash64`` makes them.
+        Basis ``time``: `ticks` holds one tick an event, or a single one for all. Basis ``count``: no ticks.
         """
-        column = as_column(items)
+        self._count(as_items(items), self.rows.keys, weights, ticks)
+
+    def update_hashes(self, hashes: Any, weights: Any = None, *, ticks: Any = None) -> None:
+        """As `update`, from the items' 64-bit hashes, as Spark's ``xxhash64`` makes them."""
+        self._count(self.rows.keys_of_hashes(hashes), as_hashes, weights, ticks)
+
+    def _count(self, column: Column, keys_of: Callable[[Any], Words], weights: Any, ticks: Any) -> None:
         amounts = as_weights(weights, len(column))
         if amounts is not None:
             present, amounts, ticks = without_zeros(amounts, ticks)
             column = column if present is None else taken(column, present)
-        if self.window.lateness or hashed or not self.rows.hashed:
-            keys = self.rows.keys(column, hashed)
+        if self.window.lateness or not self.rows.hashed:
+            keys = keys_of(column)
             self._take_in(keys, self.window.admit(len(column), amounts, ticks))
             return
         arrivals = self.window.admit(len(column), amounts, ticks)
         for start in range(0, len(column), CHUNK):
             part = slice(start, start + CHUNK)
-            self._insert(self.rows.keys(column[part]), sliced(arrivals, part))
+            self._insert(keys_of(column[part]), sliced(arrivals, part))
 
     def _insert(self, keys: Words, arrivals: Arrivals) -> None:
         scratch = np.empty(min(CHUNK, len(keys)), np.int32)
@@ -83,16 +87,19 @@ class Ecm(Windowed):
         """The Count-Min array of the last `span` ticks (the whole window if None), up to `now` (the newest tick)."""
         cutoff = self.window.cutoff(span, now)
         tally = self.counters.tally(cutoff)
-        low, high = at_least(tally.low * tally.stretch_low), at_most(tally.high * tally.stretch_high)
+        low, high = tally.low * tally.stretch_low, tally.high * tally.stretch_high
         estimate, own_width = tally.estimate, tally.high - tally.low
         keys, weights = self.window.held_after(cutoff)
         for row in range(self.rows.depth if len(keys) else 0):
             places = row * self.rows.width + self.rows.columns(row, keys)
             for table in (estimate, low, high):
                 np.add.at(table, places, weights)
+        if self.extra_cells:
+            high[-1] += weights.sum()
+        low, high = at_least(low), at_most(high)
         shape = (self.rows.depth, self.rows.width)
         rows = [table[: self.rows.cells].reshape(shape) for table in (estimate, low, high, own_width)]
-        most = high[-1] + weights.sum() if self.extra_cells else rows[2].sum(axis=1).min()
+        most = high[-1] if self.extra_cells else rows[2].sum(axis=1).min()
         return Cells(rows[0], rows[1], rows[2], rows[3], float(most))
 
     def estimates(self, items: Any, span: int | None = None, now: int | None = None) -> Reals:

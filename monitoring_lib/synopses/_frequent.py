@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow.compute as pc
 
 from monitoring_lib.codec import Ints
-from monitoring_lib.hashing import as_column
-from monitoring_lib.synopses._items import Column, Items, as_weights, joined, taken
+from monitoring_lib.synopses._items import (
+    Column,
+    Items,
+    as_items,
+    as_weights,
+    check_total,
+    joined,
+    taken,
+    total_of,
+)
 from monitoring_lib.synopses._sums import large_sums_by_item, sums_by_item
 from monitoring_lib.synopses.base import Bound, Synopsis
 
@@ -22,6 +32,9 @@ class Frequent(Synopsis):
     """Counters of some items, in increasing order of the items, each at most `lowered` below the exact count;
     an item without a counter occurred at most `lowered` times. Subclasses say how much is taken off, and
     when."""
+
+    MERGES_LOWER: ClassVar[bool]
+    """Whether a merge takes something off too."""
 
     total: int = 0
     lowered: int = 0
@@ -33,16 +46,19 @@ class Frequent(Synopsis):
             raise ValueError("counts: one above 0 expected for each item")
         if not self.items.increase():
             raise ValueError("items: each must be greater than the one before")
+        check_total("total", self.total)
         if not 0 <= self.lowered <= self.total or sum(self.counts.tolist()) > self.total:
             raise ValueError(f"total: {self.total} is less than what was counted or lowered")
 
     def update(self, items: Any, weights: Any = None) -> None:
         """Adds one batch of items."""
-        column = as_column(items)
+        column = as_items(items)
         given = as_weights(weights, len(column))
         standing = self.items.column()
         joined(standing[:1], column[:1])  # refuses strings beside whole numbers before anything has changed
-        self.total += len(column) if given is None else int(given.sum())
+        total = self.total + total_of(given, len(column))
+        check_total("weights", total)
+        self.total = total
         found = large_sums_by_item(column, given, self._least_excess(), standing, self.counts)
         self._absorb(*found, lower=True)
 
@@ -60,7 +76,8 @@ class Frequent(Synopsis):
         none that does is missing, and each of them occurs more than ``share * total - lowered`` times."""
         if not 0 <= share <= 1:
             raise ValueError(f"share: {share} is not between 0 and 1")
-        found = [(item, count) for item, count in self if count + self.lowered > share * self.total]
+        threshold = math.floor(Fraction(share) * self.total) - self.lowered  # a float's product may be too large
+        found = [(item, count) for item, count in self if count > threshold]
         return sorted(found, key=lambda entry: -entry[1])
 
     def __iter__(self) -> Iterator[tuple[str | int, int]]:
@@ -71,6 +88,22 @@ class Frequent(Synopsis):
 
     def mismatch(self, other: Self) -> str | None:
         return self.items.mismatch(other.items)
+
+    @classmethod
+    def _merged_all(cls, parts: Sequence[Self]) -> Self:
+        """Counter by counter the sum, lowered once."""
+        total = sum(part.total for part in parts)
+        check_total("parts", total)
+        merged = replace(
+            parts[0],
+            total=total,
+            lowered=sum(part.lowered for part in parts),
+            items=Items(),
+            counts=np.empty(0, np.int64),
+        )
+        column = joined(*(part.items.column() for part in parts))
+        merged._absorb(*sums_by_item(column, np.concatenate([part.counts for part in parts])), cls.MERGES_LOWER)
+        return merged
 
     def _least_excess(self) -> int:
         """How much will be taken off at least, as far as that is known before the counts are."""

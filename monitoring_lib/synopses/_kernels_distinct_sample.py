@@ -11,7 +11,7 @@ from monitoring_lib.codec import Ints, Words
 from monitoring_lib.hashing import Hashes
 
 
-class Table:
+class SampleTable:
     """The sample while a batch is added: entries side by side, found through an index of slots.
 
     `origins` says where an entry's item stands: in the old sample, or behind it in the batch.

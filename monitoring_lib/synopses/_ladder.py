@@ -160,30 +160,48 @@ def tick_of(number: Any, cell: Any, rings: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def fill(logs: Any, lengths: Any, origin: Any, count: Any, first: Any, rings: Any) -> None:
+def gather(logs: Any, lengths: Any, ends: Any, flat: Any) -> None:
+    """Adds the log of each cell to its stretch of `flat`, which is filled up to `ends` so far."""
+    for cell in range(len(lengths)):
+        at = ends[cell]
+        for i in range(lengths[cell]):
+            flat[at + i] = logs[cell, i]
+        ends[cell] = at + lengths[cell]
+
+
+@numba.njit(cache=True)
+def sort_each(flat: Any, starts: Any) -> None:
+    """Sorts the stretch of each cell."""
+    for cell in range(len(starts) - 1):
+        if starts[cell + 1] - starts[cell] > 1:
+            flat[starts[cell] : starts[cell + 1]] = np.sort(flat[starts[cell] : starts[cell + 1]])
+
+
+@numba.njit(cache=True)
+def fill(flat: Any, starts: Any, origin: Any, count: Any, first: Any, rings: Any) -> None:
     """Empty cells as after the insertion of whole logs: entries in the order of ticks, see `packed`."""
     top, slots = rings.shape[0] - 2, rings.shape[2]
     bits = trailing_zeros(slots)
-    reached = np.zeros(logs.shape[1], np.int64)
     for cell in range(len(count)):
-        length = lengths[cell]
+        log = flat[starts[cell] : starts[cell + 1]]
+        reached = np.empty(len(log), np.int64)
         total = 0
-        for i in range(length):
-            total += 1 << (logs[cell, i] & 63)
+        for i in range(len(log)):
+            total += 1 << (log[i] & 63)
             reached[i] = total
         if total == 0:
             continue
         count[cell] = total
-        first[cell] = origin + (logs[cell, 0] >> 6)
+        first[cell] = origin + (log[0] >> 6)
         for rung in range(top):
             newest = ((total >> rung) - 1) >> 1
             for place in range(max(0, newest - slots + 1), newest + 1):
-                at = np.searchsorted(reached[:length], (2 * place + 1) << rung)
-                rings[rung, cell, place & (slots - 1)] = origin + (logs[cell, at] >> 6)
+                at = np.searchsorted(reached, (2 * place + 1) << rung)
+                rings[rung, cell, place & (slots - 1)] = origin + (log[at] >> 6)
         newest = total >> top
         for place in range(max(1, newest - 2 * slots + 1), newest + 1):
-            at = np.searchsorted(reached[:length], place << top)
-            rings[top + ((place >> bits) & 1), cell, place & (slots - 1)] = origin + (logs[cell, at] >> 6)
+            at = np.searchsorted(reached, place << top)
+            rings[top + ((place >> bits) & 1), cell, place & (slots - 1)] = origin + (log[at] >> 6)
 
 
 @numba.njit(inline="always")
@@ -193,10 +211,36 @@ def packed(tick: Any, power: Any, origin: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def totals(logs: Any, lengths: Any) -> Any:
+def totals(flat: Any, starts: Any) -> Any:
     """The number of events in each cell's log."""
-    sums = np.zeros(len(lengths), np.int64)
-    for cell in range(len(lengths)):
-        for i in range(lengths[cell]):
-            sums[cell] += 1 << (logs[cell, i] & 63)
+    sums = np.zeros(len(starts) - 1, np.int64)
+    for cell in range(len(sums)):
+        for i in range(starts[cell], starts[cell + 1]):
+            sums[cell] += 1 << (flat[i] & 63)
     return sums
+
+
+@numba.njit(cache=True)
+def in_order(count: Any, first: Any, rings: Any, newest: Any) -> Any:
+    """Whether the ticks of each cell never fall from its first event to its last, nor lie after `newest`."""
+    top, slots = rings.shape[0] - 2, rings.shape[2]
+    numbers, ticks = np.empty((top + 2) * slots, np.int64), np.empty((top + 2) * slots, np.int64)
+    for cell in range(len(count)):
+        total, used = count[cell], 0
+        if total == 0:
+            continue
+        for rung in range(top + 1):
+            latest = total >> top if rung == top else ((total >> rung) - 1) >> 1
+            earliest = max(1, latest - 2 * slots + 1) if rung == top else max(0, latest - slots + 1)
+            for place in range(earliest, latest + 1):
+                numbers[used] = place << top if rung == top else (2 * place + 1) << rung
+                ticks[used] = tick_of(numbers[used], cell, rings)
+                used += 1
+        last = first[cell]
+        for at in np.argsort(numbers[:used]):
+            if ticks[at] < last:
+                return False
+            last = ticks[at]
+        if last > newest:
+            return False
+    return True

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.codec import Image
-from monitoring_lib.hashing import SPARK_SEED, Hashes, as_column, draw, hash_items
+from monitoring_lib.hashing import SPARK_SEED, Hashes, draw, hash_items
+from monitoring_lib.synopses._items import as_items
+from monitoring_lib.synopses.hashes import as_hashes
 
 Columns = NDArray[np.int32]
 
 _MOST_CELLS = 1 << 27
+_MOST_ROWS = 64
 _ROUNDING = 2.0**-50
 """A few units in the last place of a float: more than the arithmetic of a bound can be off by."""
 _HALF = np.uint64(32)
@@ -44,6 +47,8 @@ class Rows(Image):
             raise ValueError(
                 f"depth, width: {self.depth} x {self.width} cells; at least one and at most {_MOST_CELLS} can be made"
             )
+        if self.depth > _MOST_ROWS:
+            raise ValueError(f"depth: {self.depth} rows; more than {_MOST_ROWS} make no answer more certain")
         if not self.hashed and self.depth != 1:
             raise ValueError(f"depth: {self.depth} rows that are not hashed would all be the same one")
         self._constants = draw(self.seed, 3 * self.depth).reshape(self.depth, 3)
@@ -70,25 +75,26 @@ class Rows(Image):
     def cells(self) -> int:
         return self.depth * self.width
 
-    def keys(self, items: Any, already: bool = False) -> Hashes:
-        """What `columns` places: the hashes of items (which they may be already), or the items themselves where
-        rows are not hashed."""
-        column = as_column(items)
-        if self.hashed and not already:
+    def keys(self, items: Any) -> Hashes:
+        """What `columns` places: the hashes of items, or the items themselves where rows are not hashed."""
+        column = as_items(items)
+        if self.hashed:
             return hash_items(column, SPARK_SEED)
-        if self.hashed and isinstance(column, np.ndarray) and column.dtype.itemsize == 8:
-            return np.require(column, requirements=["C", "W"]).view(np.uint64)
-        if self.hashed or already:
-            raise ValueError("hashed: 64-bit hashes expected, for rows that are hashed")
         if not isinstance(column, np.ndarray):
             raise ValueError("items: rows that are not hashed take whole numbers only")
         if len(column) and not (column.min() >= 0 and column.max() < self.width):
             raise ValueError(f"items: {column.min()} to {column.max()} found, 0 to {self.width - 1} allowed")
         return column.astype(np.uint64)
 
+    def keys_of_hashes(self, hashes: Any) -> Hashes:
+        """The same for items that are given by their hashes."""
+        if not self.hashed:
+            raise ValueError("hashes: rows that are not hashed take the items themselves")
+        return as_hashes(hashes)
+
     def key(self, item: str | int) -> Hashes:
         """The key of one item."""
-        return self.keys([item] if isinstance(item, str) else np.array([item]))
+        return self.keys([item])
 
     def columns(self, row: int, keys: Hashes, out: Columns | None = None) -> Columns:
         """The column of each key in a row."""

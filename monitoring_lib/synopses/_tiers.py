@@ -163,3 +163,18 @@ def join(sorted_ticks: Any, lengths: Any, pushed: Any, loses: Any, lost: Any, ri
         for place in range(max(0, over), lengths[cell]):
             rings[cell, place - max(0, over)] = sorted_ticks[cell, place]
         pushed[cell] = min(entries, lengths[cell])
+
+
+@numba.njit(cache=True)
+def in_order(pushed: Any, rings: Any, newest: Any) -> Any:
+    """Whether the kept ticks of each cell never fall in any tier, nor lie after `newest`."""
+    tiers, cells, entries = rings.shape
+    for tier in range(tiers):
+        for cell in range(cells):
+            end = pushed[tier, cell]
+            for place in range(max(0, end - entries) + 1, end):
+                if rings[tier, cell, place % entries] < rings[tier, cell, (place - 1) % entries]:
+                    return False
+            if end > 0 and rings[tier, cell, (end - 1) % entries] > newest:
+                return False
+    return True

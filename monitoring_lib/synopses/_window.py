@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.codec import Image, Ints, Words
+from monitoring_lib.synopses._items import check_total, total_of, whole_numbers
 
 Basis = Literal["time", "count"]
 
@@ -18,6 +19,7 @@ LONGEST = 1 << 56
 """Ticks of the longest window."""
 MOST_ARRIVALS = 1 << 60
 _FARTHEST_TICK = 1 << 60
+"""The largest tick, either side of 0: sums of ticks and windows then stay within 64 bits."""
 
 
 class Arrivals(NamedTuple):
@@ -42,7 +44,7 @@ def without_zeros(weights: Ints, ticks: Any) -> tuple[NDArray[np.intp] | None, I
             f"ticks: {len(weights)} expected, one an event, or a single one; found shape {np.shape(ticks)}"
         )
     present = np.flatnonzero(weights)
-    return present, weights[present], np.asarray(ticks)[present] if np.ndim(ticks) else ticks
+    return present, weights[present], whole_numbers(ticks, "ticks")[present] if np.ndim(ticks) else ticks
 
 
 def kernel_ready(values: NDArray[Any]) -> Ints:
@@ -98,13 +100,15 @@ class Window(Image):
             and self.held_weights.min() > 0
         ):
             raise ValueError("held_ticks, held_weights: not of the last ticks, or not above 0")
+        if total_of(self.held_weights, len(self.held_weights)) > self.arrived:
+            raise ValueError(f"held_weights: more than the {self.arrived} events that arrived")
+        if self.basis == "count" and self.newest != self.arrived:
+            raise ValueError(f"newest: {self.newest}, where {self.arrived} arrivals were counted")
 
     def admit(self, amount: int, weights: Ints | None, ticks: Any) -> Arrivals:
         """Takes `amount` events of positive weight in, or refuses them all; the clock moves on."""
-        added = float(amount if weights is None else weights.sum(dtype=np.float64))
-        if self.arrived + added > MOST_ARRIVALS:
-            raise ValueError(f"weights: more than {MOST_ARRIVALS} events cannot be counted")
-        total = amount if weights is None else int(weights.sum())
+        total = total_of(weights, amount)
+        check_total("weights", self.arrived + total, MOST_ARRIVALS)
         weights = None if weights is None else kernel_ready(weights)
         if self.basis == "count":
             if ticks is not None:
@@ -122,9 +126,7 @@ class Window(Image):
         """Ticks as one array, checked, and the newest tick after them."""
         if ticks is None:
             raise ValueError("ticks: a window of basis 'time' needs the tick of every event")
-        given = np.asarray(ticks)
-        if given.dtype.kind not in "iu" and given.size:
-            raise ValueError(f"ticks: whole numbers expected, found {given.dtype}")
+        given = whole_numbers(ticks, "ticks")
         if given.ndim and given.shape != (amount,):
             raise ValueError(f"ticks: {amount} expected, one an event, or a single one; found shape {given.shape}")
         found = kernel_ready(given) if given.ndim else np.full(amount, given, np.int64)
@@ -169,9 +171,11 @@ class Window(Image):
             raise ValueError(f"span: {span} is not between 1 and the window, {self.length}")
         if now is not None and self.basis == "count":
             raise ValueError("now: a window of basis 'count' ends with its last arrival; leave it out")
+        if now is not None and abs(now) > _FARTHEST_TICK:
+            raise ValueError(f"now: {now} is beyond {_FARTHEST_TICK}, where no tick can be")
         if now is not None and self.arrived and now < self.newest:
             raise ValueError(f"now: {now} is before the newest tick, {self.newest}; ranges end now")
-        return (self.newest if now is None else now) - (self.length if span is None else span)
+        return (self.newest if now is None else int(now)) - (self.length if span is None else int(span))
 
     def held_after(self, cutoff: int) -> tuple[Words, Ints]:
         """Keys and weights of the events held back that lie after a cutoff."""
@@ -199,8 +203,7 @@ class Window(Image):
             )
         begun = [window.newest for window in windows if window.arrived]
         arrived = sum(window.arrived for window in windows)
-        if arrived > MOST_ARRIVALS:
-            raise ValueError(f"other: more than {MOST_ARRIVALS} events cannot be counted")
+        check_total("parts", arrived, MOST_ARRIVALS)
         return cls(first.length, "time", first.lateness, max(begun, default=0), arrived)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from monitoring_lib.codec import Words
-from monitoring_lib.synopses._items import as_weights
+from monitoring_lib.synopses._items import as_weights, whole_numbers
 from monitoring_lib.synopses._rows import at_least, at_most
 from monitoring_lib.synopses._window import Arrivals, kernel_ready, without_zeros
 from monitoring_lib.synopses._windowed import Windowed
@@ -20,8 +20,7 @@ class WindowCounter(Windowed):
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        if self.counters.cells != 1:
-            raise ValueError(f"counters: {self.counters.cells} cells, where one is expected")
+        self._check(1)
 
     def update(self, weights: Any = None, *, ticks: Any = None) -> None:
         """Counts arrivals, each by its weight: c events at one tick are c single events.
@@ -34,7 +33,7 @@ class WindowCounter(Windowed):
             self._count_places(weights, ticks)
             return
         amount = np.size(ticks) if weights is None else np.size(weights)
-        amounts = None if weights is None else as_weights(np.atleast_1d(weights), amount)
+        amounts = None if weights is None else as_weights(_row(weights), amount)
         if amounts is not None:
             _, amounts, ticks = without_zeros(amounts, ticks)
             amount = len(amounts)
@@ -44,7 +43,7 @@ class WindowCounter(Windowed):
     def _count_places(self, weights: Any, ticks: Any) -> None:
         if weights is None:
             raise ValueError("weights: a window of basis 'count' needs the number that each arrival counts")
-        amounts = as_weights(np.atleast_1d(weights), np.size(weights))
+        amounts = as_weights(_row(weights), np.size(weights))
         assert amounts is not None
         places = np.maximum(amounts, 1)
         arrivals = self.window.admit(len(places), places, ticks)
@@ -63,11 +62,11 @@ class WindowCounter(Windowed):
         """What the exact number lies between. Parts: `window` from the counter itself, `merge` from its merges."""
         cutoff = self.window.cutoff(span, now)
         tally, held = self.counters.tally(cutoff), self._held(cutoff)
-        low = float(at_least(tally.low * tally.stretch_low)[0])
-        high = float(at_most(tally.high * tally.stretch_high)[0])
+        low = float(at_least(tally.low * tally.stretch_low + held)[0])
+        high = float(at_most(tally.high * tally.stretch_high + held)[0])
         own = float(tally.high[0] - tally.low[0])
         parts = {"window": own, "merge": max(0.0, high - low - own)}
-        return Bound(low + held, high + held, 1 - self.counters.doubt, parts)
+        return Bound(low, high, 1 - self.counters.doubt, parts)
 
     def _held(self, cutoff: int) -> int:
         return int(self.window.held_after(cutoff)[1].sum())
@@ -80,3 +79,7 @@ class WindowCounter(Windowed):
     def mismatch(self, other: Self) -> str | None:
         reason: str | None = self.counters.mismatch(other.counters)
         return self.window.mismatch(other.window) or reason
+
+
+def _row(weights: Any) -> Any:
+    return np.atleast_1d(whole_numbers(weights, "weights"))

@@ -21,6 +21,15 @@ class Windowed(Synopsis):
     window: Window
     counters: Any  # the kind of Counters that each class names for its image
 
+    def _check(self, cells: int) -> None:
+        """Refuses counters that cannot have come from the events of the window."""
+        if self.counters.cells != cells:
+            raise ValueError(f"counters: {self.counters.cells} cells, where {cells} are expected")
+        window = self.window
+        reason = self.counters.contradiction(window.newest, window.arrived - int(window.held_weights.sum()))
+        if reason is not None:
+            raise ValueError(f"counters: {reason}")
+
     @abstractmethod
     def _insert(self, keys: Words, arrivals: Arrivals) -> None:
         """Counts events that come in the order of their ticks."""
@@ -32,15 +41,13 @@ class Windowed(Synopsis):
             arrivals = Arrivals(ticks, weights, 0)
         self._insert(keys, arrivals)
 
+    @property
+    def is_neutral(self) -> bool:
+        return self.window.arrived == 0 and self.window.basis == "time"
+
     @classmethod
-    def merge_all(cls, parts: Sequence[Self]) -> Self:
+    def _merged_all(cls, parts: Sequence[Self]) -> Self:
         """The synopsis of all their events in the order of ticks: one level of merges, however many they are."""
-        if not parts:
-            raise ValueError("parts: at least one is needed")
-        for other in parts[1:]:
-            reason = parts[0].mismatch(other)
-            if reason is not None:
-                raise ValueError(f"parts: {cls.__name__}s of unlike making cannot be merged: {reason}")
         window = Window.joined([part.window for part in parts])
         current = [part._seen_from(window.newest) for part in parts]
         window.release(
@@ -60,6 +67,3 @@ class Windowed(Synopsis):
         nothing = np.empty(0, np.int64)
         moved._take_in(np.empty(0, np.uint64), Arrivals(nothing, nothing, 0))
         return moved
-
-    def _merged(self, other: Self) -> Self:
-        return type(self).merge_all([self, other])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal, Self
 
 from monitoring_lib.codec import Image, encode
@@ -43,14 +46,42 @@ class Synopsis(Image):
         """Why `other` cannot be merged into this one (the parameter and both values), or None if it can."""
         return None
 
+    @property
+    def is_neutral(self) -> bool:
+        """Whether a merge can leave it out, because it holds nothing. Only classes whose merge would change
+        something all the same (a clock, a level of merges, an estimator) need to say so."""
+        return False
+
     def merge(self, other: Self) -> Self:
         """The synopsis of both inputs together; neither operand changes."""
-        if type(other) is not type(self):
-            raise ValueError(f"other: a {type(self).__name__} cannot take in a {type(other).__name__}")
-        reason = self.mismatch(other)
-        if reason is not None:
-            raise ValueError(f"other: {type(self).__name__}s of unlike making cannot be merged: {reason}")
-        return self._merged(other)
+        return type(self).merge_all([self, other])
+
+    @classmethod
+    def merge_all(cls, parts: Sequence[Self]) -> Self:
+        """The synopsis of all inputs together, whatever their order; no part changes, and the result shares
+        nothing with them.
+
+        One part comes back as it is, byte for byte. However many there are, it is one merge: where merging
+        costs accuracy it costs that of one level, not of one level a part.
+        """
+        if not parts:
+            raise ValueError("parts: at least one synopsis is needed, found none")
+        first = parts[0]
+        for other in parts:
+            if type(other) is not type(first) or not isinstance(other, cls):
+                raise ValueError(f"parts: a {type(first).__name__} cannot take in a {type(other).__name__}")
+            reason = first.mismatch(other) if other is not first else None
+            if reason is not None:
+                raise ValueError(f"parts: {type(first).__name__}s of unlike making cannot be merged: {reason}")
+        if len(parts) > 1:
+            # The smallest image stands for all where all are neutral: the outcome must not depend on the order.
+            parts = [part for part in parts if not part.is_neutral] or [min(parts, key=encode)]
+        return type(first)._merged_all(parts) if len(parts) > 1 else deepcopy(parts[0])
+
+    @classmethod
+    def _merged_all(cls, parts: Sequence[Self]) -> Self:
+        """Two parts or more of like making, as one. Where a merge loses nothing they may be taken in one by one."""
+        return reduce(lambda merged, part: merged._merged(part), parts)
 
     def _merged(self, other: Self) -> Self:
         raise TypeError(f"{type(self).__name__} has no merge")

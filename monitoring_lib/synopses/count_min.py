@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.codec import Ints
-from monitoring_lib.hashing import Hashes, as_column
-from monitoring_lib.synopses._items import as_weights
+from monitoring_lib.hashing import Hashes
+from monitoring_lib.synopses._items import Column, as_items, as_weights, check_total, total_of
 from monitoring_lib.synopses._rows import Rows, without_collisions
 from monitoring_lib.synopses.base import Bound, Synopsis
+from monitoring_lib.synopses.hashes import as_hashes
 
 CHUNK = 1 << 15
 """Items placed at a time: their hashes and columns stay in the cache from row to row."""
@@ -42,8 +45,10 @@ class CountMin(Synopsis, tag=10, version=1):
     def __post_init__(self) -> None:
         if self.table.shape != (self.rows.depth, self.rows.width):
             raise ValueError(f"table: shape {self.table.shape} for {self.rows.depth} x {self.rows.width} rows")
-        if self.table.min() < 0 or np.ptp(self.table.sum(axis=1, dtype=np.float64)) > 0:
+        sums = [total_of(row, self.rows.width) for row in self.table]
+        if self.table.min() < 0 or min(sums) != max(sums):
             raise ValueError("table: every row must hold the same sum of counts that are not negative")
+        check_total("table", sums[0], _MOST)
 
     @classmethod
     def for_error(cls, error: float, confidence: float, seed: int = 0) -> CountMin:
@@ -55,19 +60,20 @@ class CountMin(Synopsis, tag=10, version=1):
         """An empty array over given rows."""
         return cls(rows, np.zeros((rows.depth, rows.width), np.int64))
 
-    def update(self, items: Any, weights: Any = None, *, hashed: bool = False) -> None:
-        """Counts items, each by its weight (1 if there are none).
+    def update(self, items: Any, weights: Any = None) -> None:
+        """Counts items, each by its weight (1 if there are none)."""
+        self._count(as_items(items), self.rows.keys, weights)
 
-        If `hashed`, items are given by their hashes, as Spark's ``xxhash64`` makes them.
-        """
-        column = as_column(items)
+    def update_hashes(self, hashes: Any, weights: Any = None) -> None:
+        """As `update`, from the items' 64-bit hashes, as Spark's ``xxhash64`` makes them."""
+        self._count(self.rows.keys_of_hashes(hashes), as_hashes, weights)
+
+    def _count(self, column: Column, keys_of: Callable[[Any], Hashes], weights: Any) -> None:
         amounts = as_weights(weights, len(column))
-        added = float(len(column) if amounts is None else amounts.sum(dtype=np.float64))
-        if self.total + added > _MOST:
-            raise ValueError(f"weights: the sum of all counts would pass {_MOST}")
+        check_total("weights", self.total + total_of(amounts, len(column)), _MOST)
         scratch = np.empty(CHUNK, np.int32)
         for start in range(0, len(column), CHUNK):
-            keys = self.rows.keys(column[start : start + CHUNK], hashed)
+            keys = keys_of(column[start : start + CHUNK])
             part = None if amounts is None else np.array(amounts[start : start + CHUNK])
             for row in range(self.rows.depth):
                 columns = self.rows.columns(row, keys, scratch)
@@ -90,13 +96,12 @@ class CountMin(Synopsis, tag=10, version=1):
 
     def bounds(self, items: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The lower and upper bound of each item, with probability `rows.confidence` each."""
-        high = self.estimates(items).astype(np.float64)
+        high = _at_least(self.estimates(items))
         return without_collisions(high, self.rows.error, self.total), high
 
     def bound(self, item: str | int) -> Bound:
-        high = float(self.estimate(item))
-        low = float(without_collisions(np.array([high]), self.rows.error, self.total)[0])
-        return Bound(low, high, self.rows.confidence, {"sketch": high - low})
+        (low,), (high,) = self.bounds([item])
+        return Bound(float(low), float(high), self.rows.confidence, {"sketch": float(high - low)})
 
     def inner_product(self, other: CountMin) -> int:
         """The estimate of the sum, over all items, of the product of its counts here and there."""
@@ -110,7 +115,8 @@ class CountMin(Synopsis, tag=10, version=1):
         return min(products)
 
     def bound_inner_product(self, other: CountMin) -> Bound:
-        high = float(self.inner_product(other))
+        product = self.inner_product(other)
+        high = float(product) if product <= 1 << 53 else math.nextafter(float(product), math.inf)
         most = float(self.total) * float(other.total)
         low = float(without_collisions(np.array([high]), self.rows.error, most)[0])
         return Bound(low, high, self.rows.confidence, {"sketch": high - low})
@@ -126,8 +132,7 @@ class CountMin(Synopsis, tag=10, version=1):
         return self.rows.mismatch(other.rows)
 
     def _merged(self, other: CountMin) -> CountMin:
-        if self.total + other.total > _MOST:
-            raise ValueError(f"other: the sum of all counts would pass {_MOST}")
+        check_total("parts", self.total + other.total, _MOST)
         return CountMin(self.rows, self.table + other.table)
 
     def _smallest(self, keys: Hashes) -> Ints:
@@ -135,6 +140,11 @@ class CountMin(Synopsis, tag=10, version=1):
         for row in range(1, self.rows.depth):
             np.minimum(found, self.table[row, self.rows.columns(row, keys)], out=found)
         return found
+
+
+def _at_least(counts: Ints) -> NDArray[np.float64]:
+    """Upper bounds as floats, which cannot hold every whole number above 2^53: never less than the number."""
+    return np.where(counts > 1 << 53, np.nextafter(counts.astype(np.float64), np.inf), counts.astype(np.float64))
 
 
 @numba.njit(cache=True)

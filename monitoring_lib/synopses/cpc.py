@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from datasketches import cpc_sketch, cpc_union
 
 from monitoring_lib.synopses._apache import ApacheSketch
 
+_COLUMNS = 64
+_OF_STREAM = 4  # the flag of a sketch that was never merged and keeps the better estimator of one stream
+
 
 @dataclass(slots=True)
-class Cpc(ApacheSketch, tag=34, version=1):
+class Cpc(ApacheSketch, tag=34, version=2):
     """A relative standard error of ``0.693 / sqrt(2^size_log2)``: FM's bitmaps, compressed.
 
     Guarantee and parameters as in `ApacheSketch`.
@@ -24,7 +30,32 @@ class Cpc(ApacheSketch, tag=34, version=1):
         return cpc_sketch.deserialize(self.image)
 
     def _fits(self) -> bool:
-        return _lengths_are_true(self.image) and bool(self._sketch().lg_k == self.size_log2)
+        """It must also be what DataSketches writes for what it reads: it does not look whether compressed entries lie
+        within the sketch, and writes over foreign memory when such a sketch is merged."""
+        if not _lengths_are_true(self.image) or self.image[3] != self.size_log2 or self.image[4] >= _COLUMNS:
+            return False
+        return bytes(self._sketch().serialize()) == self.image
+
+    def _makes_sense(self) -> bool:
+        """The number of coupons must be that of the entries; the estimate of the stream and the chance of another
+        coupon, which it is updated with, must be near those that this number of coupons gives."""
+        if self._sketch().is_empty():
+            return True
+        rebuilt = cpc_union(self.size_log2)
+        rebuilt.update(self._sketch())
+        by_coupons = rebuilt.get_result()
+        if by_coupons.serialize()[8:12] != self.image[8:12]:
+            return False
+        if not self.image[5] & _OF_STREAM:
+            return True
+        chance, of_stream = struct.unpack_from("<dd", self.image, 16)
+        entries, estimate = 1 << self.size_log2, by_coupons.get_estimate()
+        levels = np.exp2(-np.arange(1, 65.0))
+        expected = entries * float((levels * np.exp(-estimate * levels / entries)).sum())
+        factor = 2 if entries >= 64 else 4
+        return bool(
+            estimate / factor <= of_stream <= estimate * factor and expected / factor <= chance <= expected * factor
+        )
 
     def _fed(self, words: list[int]) -> bytes:
         sketch = self._sketch() if self.image else cpc_sketch(self.size_log2)
@@ -34,10 +65,11 @@ class Cpc(ApacheSketch, tag=34, version=1):
             sketch.update(word)
         return bytes(sketch.serialize())
 
-    def _joined(self, other: Cpc) -> bytes:
-        union = cpc_union(self.size_log2)
-        union.update(self._sketch())
-        union.update(other._sketch())
+    @classmethod
+    def _union(cls, size_log2: int, sketches: Sequence[Any]) -> bytes:
+        union = cpc_union(size_log2)
+        for sketch in sketches:
+            union.update(sketch)
         return bytes(union.get_result().serialize())
 
 

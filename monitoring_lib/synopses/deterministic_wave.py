@@ -11,7 +11,7 @@ import numpy as np
 
 from monitoring_lib.codec import Ints
 from monitoring_lib.synopses._bits import trailing_zeros
-from monitoring_lib.synopses._counters import Ladder, Tally, empty_log, leaf_error, slots_for
+from monitoring_lib.synopses._counters import Counted, Ladder, empty_log, leaf_error, slots_for
 from monitoring_lib.synopses._ladder import packed, tick_of
 from monitoring_lib.synopses._window import MOST_ARRIVALS, Basis, Window
 from monitoring_lib.synopses._window_counter import WindowCounter
@@ -39,7 +39,7 @@ class Waves(Ladder):
     def forgets(self) -> bool:
         return True
 
-    def tally(self, cutoff: int) -> Tally:
+    def tally(self, cutoff: int) -> Counted:
         low, high = np.empty(self.cells), np.empty(self.cells)
         _tally(self.count, self.first, self.rings, cutoff, low, high)
         return self._stretched((low + high) / 2, low, high)
@@ -49,7 +49,7 @@ class Waves(Ladder):
         logs = empty_log(cells, 2 * layers * slots)
         lengths = np.zeros(cells, np.int64)
         _log(self.count, self.first, self.rings, edge, origin, logs, lengths)
-        return logs[:, : lengths.max()], lengths
+        return logs, lengths
 
     def like(self, count: Ints, first: Ints, rings: Ints, merges: int) -> Waves:
         return Waves(count, first, rings, merges)

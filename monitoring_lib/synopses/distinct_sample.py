@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,18 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.codec import Ints, Words
-from monitoring_lib.hashing import SPARK_SEED, as_column
+from monitoring_lib.hashing import SPARK_SEED, Hashes, hash_items
 from monitoring_lib.synopses._confidence import check_tolerance, standard_errors
-from monitoring_lib.synopses._items import Items, as_weights, hash_chunks, joined, taken
-from monitoring_lib.synopses._kernels_distinct_sample import Table
+from monitoring_lib.synopses._items import (
+    Column,
+    Items,
+    as_items,
+    as_weights,
+    check_total,
+    hash_chunks,
+    joined,
+    taken,
+    total_of,
+)
+from monitoring_lib.synopses._kernels_distinct_sample import SampleTable
 from monitoring_lib.synopses.base import Bound, Synopsis
+from monitoring_lib.synopses.hashes import as_hashes, seeded, seeded_chunks
 
 LEAST_CAPACITY = 20
 _LAST_LEVEL = 63
 
 
 @dataclass(slots=True)
-class DistinctSample(Synopsis, tag=32, version=1):
+class DistinctSample(Synopsis, tag=32, version=2):
     """The items whose hash ends in at least `level` zero bits, with their counts: at most `capacity` of them.
 
     An item is in the sample with probability 2^-level, whatever its count, and its count is exact. For the
@@ -46,18 +57,24 @@ class DistinctSample(Synopsis, tag=32, version=1):
     hashes: Words = field(default_factory=lambda: np.empty(0, np.uint64))
     counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     items: Items = field(default_factory=Items)
+    named: bool = True
+    """Whether it keeps the items themselves; if not, it can be fed with their hashes alone."""
 
     def __post_init__(self) -> None:
         if not LEAST_CAPACITY <= self.capacity < 1 << 31:
             raise ValueError(f"capacity: {self.capacity} is below {LEAST_CAPACITY} or above 2^31")
         if not 0 <= self.level <= _LAST_LEVEL:
             raise ValueError(f"level: {self.level} is not within 0 to {_LAST_LEVEL}")
-        if self.hashes.ndim != 1 or not self.counts.shape == self.hashes.shape == (len(self.items),):
-            raise ValueError("hashes, counts and items: as many of each expected, in one dimension")
+        if self.hashes.ndim != 1 or self.counts.shape != self.hashes.shape:
+            raise ValueError("hashes, counts: as many of each expected, in one dimension")
+        if len(self.items) != (len(self.hashes) if self.named else 0):
+            raise ValueError(f"items: {len(self.items)} names for {len(self.hashes)} hashes")
         if len(self.hashes) > self.capacity or np.any(self.hashes & np.uint64((1 << self.level) - 1)):
             raise ValueError(f"hashes: more than {self.capacity}, or one below level {self.level}")
         if np.any(self.hashes[1:] <= self.hashes[:-1]) or np.any(self.counts <= 0):
             raise ValueError("hashes must increase, counts must be above 0")
+        if self.named and not np.array_equal(self._hashes_of(self.items.column()), self.hashes):
+            raise ValueError("items, hashes: an item does not have the hash that stands beside it")
 
     @classmethod
     def for_error(cls, tolerance: float, confidence: float, seed: int = SPARK_SEED) -> DistinctSample:
@@ -66,19 +83,33 @@ class DistinctSample(Synopsis, tag=32, version=1):
         return cls(max(LEAST_CAPACITY, math.ceil(2 * (standard_errors(confidence) / tolerance) ** 2)), seed)
 
     def update(self, items: Any, weights: Any = None) -> None:
-        column = as_column(items)
-        given = as_weights(weights, len(column))
-        table = Table(self.capacity, self.level, self.hashes, self.counts)
-        for start, hashes in hash_chunks(column, self.seed):
+        column = as_items(items)
+        joined(self.items.column()[:1], column[:1])  # refuses strings beside whole numbers before anything has changed
+        self._take_in(len(column), hash_chunks(column), weights, column if self.named else None)
+
+    def update_hashes(self, hashes: Any, weights: Any = None) -> None:
+        """As `update`, from the items' 64-bit hashes as Spark's ``xxhash64`` makes them, for a sample without names."""
+        if self.named:
+            raise ValueError("hashes: this sample names its items; make it with named=False to feed it with hashes")
+        given = as_hashes(hashes)
+        self._take_in(len(given), seeded_chunks(given, SPARK_SEED), weights, None)
+
+    def _take_in(self, length: int, chunks: Iterable[tuple[int, Hashes]], weights: Any, column: Column | None) -> None:
+        given = as_weights(weights, length)
+        check_total("weights", int(self.counts.max(initial=0)) + total_of(given, length))
+        old = len(self.hashes)
+        table = SampleTable(self.capacity, self.level, self.hashes, self.counts)
+        for start, hashes in chunks:
             chunk = np.empty(0, np.int64) if given is None else given[start : start + len(hashes)]
-            table.add(hashes, chunk, start + len(self.items))
-        # Origins increase: entries of the old sample come first, in its order, then those of this batch.
-        old, origins = len(self.items), table.origins[: table.used]
-        stayed = int(np.searchsorted(origins, old))
-        names = joined(taken(self.items.column(), origins[:stayed]), taken(column, origins[stayed:] - old))
+            table.add(seeded(hashes, self.seed), chunk, start + old)
         order = np.argsort(table.hashes[: table.used])
+        if column is not None:
+            # Origins increase: entries of the old sample come first, in its order, then those of this batch.
+            origins = table.origins[: table.used]
+            stayed = int(np.searchsorted(origins, old))
+            names = joined(taken(self.items.column(), origins[:stayed]), taken(column, origins[stayed:] - old))
+            self.items = Items.of(taken(names, order))
         self.level, self.hashes, self.counts = table.level, table.hashes[order], table.counts[order]
-        self.items = Items.of(taken(names, order))
 
     def estimate(self) -> float:
         """The number of distinct items."""
@@ -90,7 +121,7 @@ class DistinctSample(Synopsis, tag=32, version=1):
 
     def estimate_where(self, predicate: Callable[[Any], bool]) -> float:
         """The number of distinct items that satisfy the predicate."""
-        return self._scaled(sum(map(predicate, self.items)))
+        return self._scaled(self._satisfying(predicate))
 
     def estimate_quantile(self, share: float) -> int:
         """The smallest count that at least this share of the items does not exceed (0.5: the median)."""
@@ -105,7 +136,7 @@ class DistinctSample(Synopsis, tag=32, version=1):
         return self._bound_of(self._unique(), confidence)
 
     def bound_where(self, predicate: Callable[[Any], bool], confidence: float = 0.95) -> Bound:
-        return self._bound_of(sum(map(predicate, self.items)), confidence)
+        return self._bound_of(self._satisfying(predicate), confidence)
 
     def bound_quantile(self, share: float, confidence: float = 0.95) -> Bound:
         """Counts between which the quantile lies: the sample's, z standard errors of the share to each
@@ -120,6 +151,7 @@ class DistinctSample(Synopsis, tag=32, version=1):
 
     def __iter__(self) -> Iterator[tuple[str | int, int]]:
         """The sampled items with their counts."""
+        self._check_named()
         return zip(self.items, self.counts.tolist(), strict=True)
 
     def __len__(self) -> int:
@@ -129,30 +161,47 @@ class DistinctSample(Synopsis, tag=32, version=1):
         """Drops every item below `level`: what a site does when it is told of a higher one."""
         if level > self.level:
             kept = _at_level(self.hashes, level)
-            names = taken(self.items.column(), kept)
+            if self.named:
+                self.items = Items.of(taken(self.items.column(), kept))
             self.level, self.hashes, self.counts = level, self.hashes[kept], self.counts[kept]
-            self.items = Items.of(names)
 
     def mismatch(self, other: DistinctSample) -> str | None:
         if self.capacity != other.capacity:
             return f"capacity: {self.capacity} against {other.capacity}"
         if self.seed != other.seed:
             return f"seed: {self.seed} against {other.seed}"
+        if self.named != other.named:
+            return f"named: {self.named} against {other.named}"
         return self.items.mismatch(other.items)
 
-    def _merged(self, other: DistinctSample) -> DistinctSample:
-        level = max(self.level, other.level)
+    @classmethod
+    def _merged_all(cls, parts: Sequence[DistinctSample]) -> DistinctSample:
+        model, level = parts[0], max(part.level for part in parts)
         hashes, first, of = np.unique(
-            np.concatenate([self.hashes, other.hashes]), return_index=True, return_inverse=True
+            np.concatenate([part.hashes for part in parts]), return_index=True, return_inverse=True
         )
+        check_total("parts", sum(int(part.counts.max(initial=0)) for part in parts))
         counts = np.zeros(len(hashes), np.int64)
-        np.add.at(counts, of, np.concatenate([self.counts, other.counts]))
+        np.add.at(counts, of, np.concatenate([part.counts for part in parts]))
         kept = _at_level(hashes, level)
-        while len(kept) > self.capacity:
+        while len(kept) > model.capacity:
             level += 1
             kept = _at_level(hashes, level)
-        names = taken(joined(self.items.column(), other.items.column()), first[kept])
-        return DistinctSample(self.capacity, self.seed, level, hashes[kept], counts[kept], Items.of(names))
+        items = Items()
+        if model.named:
+            items = Items.of(taken(joined(*(part.items.column() for part in parts)), first[kept]))
+        return cls(model.capacity, model.seed, level, hashes[kept], counts[kept], items, model.named)
+
+    def _hashes_of(self, column: Column) -> Hashes:
+        return seeded(hash_items(column, SPARK_SEED), self.seed)
+
+    def _satisfying(self, predicate: Callable[[Any], bool]) -> int:
+        self._check_named()
+        return sum(map(predicate, self.items))
+
+    def _check_named(self) -> None:
+        if not self.named:
+            raise ValueError("named: this sample was made without the names of its items")
 
     def _unique(self) -> int:
         return int(np.count_nonzero(self.counts == 1))

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from monitoring_lib.hashing import as_column, draw
+from monitoring_lib.hashing import draw
 from monitoring_lib.synopses._counters import leaf_error
+from monitoring_lib.synopses._items import as_items
 from monitoring_lib.synopses._rows import Rows
 from monitoring_lib.synopses._window import Basis, Window
 from monitoring_lib.synopses.base import Bound, Synopsis
@@ -58,6 +59,13 @@ class DyadicEcm(Synopsis, tag=17, version=1):
             reason = below.window.mismatch(above.window)
             if reason is not None:
                 raise ValueError(f"levels: of different windows: {reason}")
+            if (below.window.newest, below.window.arrived) != (above.window.newest, above.window.arrived):
+                raise ValueError("levels: every event is counted at every level, but their clocks differ")
+        for level, sketch in enumerate(self.levels):
+            if not sketch.rows.hashed and sketch.rows.width < 1 << (self.bits - level):
+                raise ValueError(
+                    f"levels: {sketch.rows.width} cells for {1 << (self.bits - level)} blocks, each its own"
+                )
 
     @classmethod
     def for_error(
@@ -94,7 +102,7 @@ class DyadicEcm(Synopsis, tag=17, version=1):
 
     def update(self, items: Any, weights: Any = None, *, ticks: Any = None) -> None:
         """Counts events, as `EcmSketch.update` does; items are whole numbers."""
-        column = as_column(items)
+        column = as_items(items)
         if not len(column):
             return
         if not isinstance(column, np.ndarray):
@@ -160,15 +168,14 @@ class DyadicEcm(Synopsis, tag=17, version=1):
         reasons = (mine.mismatch(theirs) for mine, theirs in zip(self.levels, other.levels, strict=True))
         return next((reason for reason in reasons if reason is not None), None)
 
-    @classmethod
-    def merge_all(cls, parts: Sequence[Self]) -> Self:
-        """The sketches of all their events in the order of ticks: one level of merges, however many they are."""
-        if len({part.bits for part in parts}) != 1:
-            raise ValueError(f"parts: one or more of equal bits needed, found {sorted(part.bits for part in parts)}")
-        return cls([EcmSketch.merge_all(level) for level in zip(*(part.levels for part in parts), strict=True)])
+    @property
+    def is_neutral(self) -> bool:
+        return self.levels[0].is_neutral
 
-    def _merged(self, other: Self) -> Self:
-        return type(self).merge_all([self, other])
+    @classmethod
+    def _merged_all(cls, parts: Sequence[Self]) -> Self:
+        """The sketches of all their events in the order of ticks: one level of merges, however many they are."""
+        return cls([EcmSketch.merge_all(level) for level in zip(*(part.levels for part in parts), strict=True)])
 
     def _cover(self, first: int, last: int) -> list[tuple[int, int]]:
         """The fewest blocks, as (level, block), that hold just the items from `first` to `last`."""

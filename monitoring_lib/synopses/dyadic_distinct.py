@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from monitoring_lib.hashing import SPARK_SEED
 from monitoring_lib.synopses._confidence import check_tolerance, standard_errors
-from monitoring_lib.synopses._items import as_weights
+from monitoring_lib.synopses._items import as_weights, whole_numbers
 from monitoring_lib.synopses.base import Bound, Synopsis
 from monitoring_lib.synopses.fm import bitmaps_for, error_of
 from monitoring_lib.synopses.fm_array import FmArray
@@ -19,7 +20,7 @@ _ROWS = 3
 
 
 @dataclass(slots=True)
-class DyadicDistinct(Synopsis, tag=37, version=1):
+class DyadicDistinct(Synopsis, tag=37, version=2):
     """How many distinct pairs have an item up to a value, for items in 0 .. 2^b - 1, where b = len(arrays).
 
     The array at height h counts the distinct pairs of each range of 2^h items, in a cell of its own where the
@@ -46,6 +47,8 @@ class DyadicDistinct(Synopsis, tag=37, version=1):
                 raise ValueError("arrays: all need as many bitmaps a cell and the same seed")
             if array.levels != first.levels or (array.direct and self._ranges(height) > array.bitmaps.shape[1]):
                 raise ValueError(f"arrays: the one at height {height} does not fit the others")
+            if not np.array_equal(array.bits_seen()[0], first.bits_seen()[0]):
+                raise ValueError(f"arrays: the one at height {height} has seen other pairs than the first")
 
     @classmethod
     def of_size(cls, bits: int, cells: int, bitmaps: int, rows: int = _ROWS, seed: int = SPARK_SEED) -> DyadicDistinct:
@@ -121,9 +124,9 @@ class DyadicDistinct(Synopsis, tag=37, version=1):
         reasons = (ours.mismatch(theirs) for ours, theirs in zip(self.arrays, other.arrays, strict=True))
         return next((reason for reason in reasons if reason is not None), None)
 
-    def _merged(self, other: DyadicDistinct) -> DyadicDistinct:
-        pairs = zip(self.arrays, other.arrays, strict=True)
-        return DyadicDistinct([ours.merge(theirs) for ours, theirs in pairs])
+    @classmethod
+    def _merged_all(cls, parts: Sequence[DyadicDistinct]) -> DyadicDistinct:
+        return cls([FmArray.merge_all(arrays) for arrays in zip(*(part.arrays for part in parts), strict=True)])
 
     def _ranges(self, height: int) -> int:
         return 1 << (len(self.arrays) - height)
@@ -136,12 +139,12 @@ class DyadicDistinct(Synopsis, tag=37, version=1):
         return error * self.total() + len(self.arrays)
 
     def _values(self, items: Any) -> NDArray[np.int64]:
-        values = np.asarray(items)
-        if values.dtype.kind not in "iu" or values.ndim != 1:
-            raise ValueError(f"items: a row of whole numbers expected, found {values.dtype}")
+        values = whole_numbers(items, "items")
+        if values.ndim != 1:
+            raise ValueError(f"items: a row of whole numbers expected, found shape {values.shape}")
         if len(values) and not 0 <= int(values.min()) <= int(values.max()) < self._ranges(0):
             raise ValueError(f"items: {values.min()} to {values.max()} is not within 0 to {self._ranges(0) - 1}")
-        return values.astype(np.int64)
+        return values
 
 
 def _collisions(shared: int, rows: int, cells: int, confidence: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +39,9 @@ class ExactSet(Synopsis, tag=30, version=1):
     def mismatch(self, other: ExactSet) -> str | None:
         return self.items.mismatch(other.items)
 
-    def _merged(self, other: ExactSet) -> ExactSet:
-        return ExactSet(Items.of(_distinct(joined(self.items.column(), other.items.column()))))
+    @classmethod
+    def _merged_all(cls, parts: Sequence[ExactSet]) -> ExactSet:
+        return ExactSet(Items.of(_distinct(joined(*(part.items.column() for part in parts)))))
 
 
 def _distinct(column: Column) -> Column:

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from monitoring_lib.codec import Ints
-from monitoring_lib.synopses._counters import Ladder, Tally, empty_log, leaf_error, slots_for
+from monitoring_lib.synopses._counters import Counted, Ladder, empty_log, leaf_error, slots_for
 from monitoring_lib.synopses._ladder import packed, tick_of
 from monitoring_lib.synopses._window import Basis, Window
 from monitoring_lib.synopses._window_counter import WindowCounter
@@ -41,7 +41,7 @@ class Histograms(Ladder):
     def error(self) -> float:
         return 1 / self.most_ones
 
-    def tally(self, cutoff: int) -> Tally:
+    def tally(self, cutoff: int) -> Counted:
         estimate, least, most = (np.empty(self.cells) for _ in range(3))
         _tally(self.count, self.first, self.rings, self.most_ones, cutoff, estimate, least, most)
         return self._stretched(estimate, least, most)
@@ -52,11 +52,12 @@ class Histograms(Ladder):
         return [(int(size), int(start), int(end)) for size, start, end in found]
 
     def log(self, edge: int, origin: int) -> tuple[Ints, Ints]:
-        sizes = int(self.count.max()).bit_length()
-        logs = empty_log(self.cells, 2 * (self.most_ones + (self.most_ones // 2 + 2) * sizes))
+        most = int(self.count.max())
+        buckets = min(most, self.most_ones + (self.most_ones // 2 + 2) * most.bit_length())
+        logs = empty_log(self.cells, 2 * buckets)
         lengths = np.zeros(self.cells, np.int64)
         _log(self.count, self.first, self.rings, self.most_ones, edge, origin, logs, lengths)
-        return logs[:, : lengths.max()], lengths
+        return logs, lengths
 
     def like(self, count: Ints, first: Ints, rings: Ints, merges: int) -> Histograms:
         return Histograms(count, first, rings, merges, self.most_ones)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.codec import Ints, Words
-from monitoring_lib.hashing import SPARK_SEED, Hashes, as_column, draw, hash_integers, hash_items
+from monitoring_lib.hashing import SPARK_SEED, Hashes, draw, hash_items
 from monitoring_lib.synopses._confidence import check_tolerance, standard_errors
-from monitoring_lib.synopses._items import Items, as_weights, taken
+from monitoring_lib.synopses._items import Column, Items, as_items, as_weights, taken
 from monitoring_lib.synopses.base import Bound, Synopsis
 from monitoring_lib.synopses.fm import MOST_LEVELS, bitmaps_for, check_levels, error_of, likelihood_estimates
+from monitoring_lib.synopses.hashes import as_hashes, hash_pairs, seeded
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _CHUNK = 1 << 14  # pairs whose hashes and cells stay in the cache
 
 
 @dataclass(slots=True)
-class FmArray(Synopsis, tag=36, version=1):
+class FmArray(Synopsis, tag=36, version=2):
     """Distinct heavy hitters: rows of cells, each cell an FM sketch of the pairs whose item falls into it.
 
     For an item with d distinct pairs among N, over the seeds, with failure = 1 - confidence::
@@ -47,6 +48,8 @@ class FmArray(Synopsis, tag=36, version=1):
         if self.bitmaps.ndim != 3 or not all(1 <= length < 1 << 32 for length in self.bitmaps.shape):
             raise ValueError(f"bitmaps: rows of cells of bitmaps expected, found shape {self.bitmaps.shape}")
         check_levels(self.bitmaps, self.levels)
+        if np.any(self.bits_seen() != self.bits_seen()[0]):
+            raise ValueError("bitmaps: every pair sets the same bit in each row, but the rows hold different ones")
         if self.direct and len(self.bitmaps) > 1:
             raise ValueError(f"direct: one row is enough, found {len(self.bitmaps)}")
 
@@ -68,39 +71,74 @@ class FmArray(Synopsis, tag=36, version=1):
     def update(self, items: Any, partners: Any = None, weights: Any = None) -> Ints:
         """Adds pairs, or items alone, each its own partner. Returns the positions of those that set a bit:
         whoever keeps the names of possible heavy hitters need look at no others."""
-        column, others = as_column(items), None if partners is None else as_column(partners)
-        _check_partners(column, others)
-        given = as_weights(weights, len(column))
-        there = np.arange(len(column)) if given is None else np.flatnonzero(given)
-        found = [np.empty(0, np.int64)]
-        for start in range(0, len(there), _CHUNK):
-            some = there[start : start + _CHUNK]
-            chunk, with_them = taken(column, some), None if others is None else taken(others, some)
-            found.append(some[self.set_bits(chunk, self.bits_of(chunk, with_them))])
-        return np.concatenate(found)
+        column, others = as_items(items), None if partners is None else as_items(partners)
+
+        def hashed(some: Ints) -> tuple[Ints, Ints]:
+            chunk = taken(column, some)
+            hashes = hash_items(chunk, SPARK_SEED)
+            with_them = None if others is None else hash_items(taken(others, some), SPARK_SEED)
+            cells = self._own_cells(chunk) if self.direct else self._hashed_cells(hashes)
+            return cells, self.bits_of_hashes(hashes, with_them)
+
+        return self._take_in(column, others, weights, hashed)
+
+    def update_hashes(self, hashes: Any, partners: Any = None, weights: Any = None) -> Ints:
+        """As `update`, from the 64-bit hashes of items and of partners, as Spark's ``xxhash64`` makes them."""
+        given, others = as_hashes(hashes), None if partners is None else as_hashes(partners, "partners")
+        if self.direct:
+            raise ValueError("hashes: each item has a cell of its own here, so the items themselves are needed")
+
+        def ready(some: Ints) -> tuple[Ints, Ints]:
+            with_them = None if others is None else others[some]
+            return self._hashed_cells(given[some]), self.bits_of_hashes(given[some], with_them)
+
+        return self._take_in(given, others, weights, ready)
 
     def bits_of(self, items: Any, partners: Any = None) -> Ints:
         """Which bit of its cells each pair sets, whatever the cells are: ``bitmap * levels + level``."""
-        pairs = hash_items(items, self.seed)
-        if partners is not None:
-            others = hash_items(partners, self.seed)
-            _check_partners(pairs, others)
-            pairs = pairs * _ODD + others
+        others = None if partners is None else hash_items(as_items(partners), SPARK_SEED)
+        return self.bits_of_hashes(hash_items(as_items(items), SPARK_SEED), others)
+
+    def bits_of_hashes(self, hashes: Any, partners: Any = None) -> Ints:
+        """The same for items and partners that are given by their hashes."""
+        pairs = hash_pairs(as_hashes(hashes), None if partners is None else as_hashes(partners, "partners"))
         out = np.empty(len(pairs), np.int64)
-        _chosen(hash_integers(pairs, self.seed), self.bitmaps.shape[2], self.levels, out)
+        _chosen(seeded(pairs, self.seed), self.bitmaps.shape[2], self.levels, out)
         return out
 
     def set_bits(self, items: Any, bits: Ints) -> Ints:
         """Sets bits as `bits_of` names them, in the items' cells; returns the positions that changed any."""
+        column = as_items(items)
+        if bits.shape != (len(column),):
+            raise ValueError(f"bits: {len(column)} expected, one an item, found shape {bits.shape}")
         if len(bits) and not 0 <= int(bits.min()) <= int(bits.max()) < self.bitmaps.shape[2] * self.levels:
             raise ValueError(f"bits: not all within 0 to {self.bitmaps.shape[2] * self.levels - 1}")
+        return self._set_bits(self._cells(column), bits)
+
+    def _take_in(self, items: Any, partners: Any, weights: Any, placed: Callable[[Ints], tuple[Ints, Ints]]) -> Ints:
+        """Sets the bits of what did occur, chunk by chunk; `placed` gives the cells and bits at some positions."""
+        if partners is not None and len(partners) != len(items):
+            raise ValueError(f"partners: {len(items)} expected, one an item, found {len(partners)}")
+        given = as_weights(weights, len(items))
+        there = np.arange(len(items)) if given is None else np.flatnonzero(given)
+        found = [np.empty(0, np.int64)]
+        for start in range(0, len(there), _CHUNK):
+            some = there[start : start + _CHUNK]
+            found.append(some[self._set_bits(*placed(some))])
+        return np.concatenate(found)
+
+    def _set_bits(self, cells: Ints, bits: Ints) -> Ints:
         changed = np.zeros(len(bits), np.bool_)
-        _set(self._cells(items), bits, self.levels, self.bitmaps, changed)
+        _set(cells, bits, self.levels, self.bitmaps, changed)
         return np.flatnonzero(changed)
+
+    def bits_seen(self) -> Words:
+        """Row by row, the bits that are set in any cell: one FM sketch of all pairs, the same in each row."""
+        return np.asarray(np.bitwise_or.reduce(self.bitmaps, axis=1))
 
     def estimates(self, items: Any) -> NDArray[np.float64]:
         """For each item the number of its distinct pairs."""
-        cells = self._cells(items)
+        cells = self._cells(as_items(items))
         rows = np.arange(len(self.bitmaps))[:, np.newaxis]
         return np.asarray(self._cell_estimates()[rows, cells].min(axis=0))
 
@@ -128,7 +166,7 @@ class FmArray(Synopsis, tag=36, version=1):
 
     def heavy_hitters(self, names: Any, threshold: float) -> list[tuple[str | int, float]]:
         """Those of `names` with an estimate of at least `threshold` distinct pairs, largest first."""
-        column = as_column(names)
+        column = as_items(names)
         estimates = self.estimates(column)
         order = np.argsort(-estimates, kind="stable")[: int(np.count_nonzero(estimates >= threshold))]
         return list(zip(Items.of(taken(column, order)), estimates[order].tolist(), strict=True))
@@ -152,27 +190,24 @@ class FmArray(Synopsis, tag=36, version=1):
         rows, cells, bitmaps = self.bitmaps.shape
         return likelihood_estimates(self.bitmaps.reshape(-1, bitmaps), self.levels).reshape(rows, cells)
 
-    def _cells(self, items: Any) -> Ints:
-        """The cell of each item in each row, by a hash function of the row's own."""
+    def _cells(self, items: Column) -> Ints:
+        """The cell of each item in each row."""
+        return self._own_cells(items) if self.direct else self._hashed_cells(hash_items(items, SPARK_SEED))
+
+    def _hashed_cells(self, hashes: Hashes) -> Ints:
+        """By a hash function of the row's own."""
         rows, cells, _ = self.bitmaps.shape
-        if self.direct:
-            return self._own_cells(as_column(items), cells)
-        hashes: Hashes = hash_items(items, self.seed)
         factors, shifts = draw(self.seed, 2 * rows).reshape(2, rows, 1)
-        upper = (hashes * factors + shifts) >> np.uint64(32)
+        upper = (seeded(hashes, self.seed) * factors + shifts) >> np.uint64(32)
         return ((upper * np.uint64(cells)) >> np.uint64(32)).astype(np.int64)
 
-    def _own_cells(self, items: Any, cells: int) -> Ints:
+    def _own_cells(self, items: Column) -> Ints:
+        cells = self.bitmaps.shape[1]
         if not isinstance(items, np.ndarray):
             raise ValueError("items: whole numbers expected, because each has a cell of its own; found strings")
         if len(items) and not 0 <= int(items.min()) <= int(items.max()) < cells:
             raise ValueError(f"items: {items.min()} to {items.max()} is not within 0 to {cells - 1}")
         return items.astype(np.int64)[np.newaxis]
-
-
-def _check_partners(items: Any, partners: Any) -> None:
-    if partners is not None and len(partners) != len(items):
-        raise ValueError(f"partners: {len(items)} expected, one an item, found {len(partners)}")
 
 
 @numba.njit(cache=True)

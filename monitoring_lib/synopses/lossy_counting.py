@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import ClassVar, Self
 
 from monitoring_lib.codec import Ints
 from monitoring_lib.synopses._confidence import check_tolerance
@@ -27,6 +27,8 @@ class LossyCounting(Frequent, tag=40, version=1):
     fraction, only the whole part is taken off, and the rest with a later batch.
     """
 
+    MERGES_LOWER: ClassVar[bool] = False
+
     tolerance: float
 
     def __post_init__(self) -> None:
@@ -44,11 +46,6 @@ class LossyCounting(Frequent, tag=40, version=1):
         if self.tolerance != other.tolerance:
             return f"tolerance: {self.tolerance} against {other.tolerance}"
         return Frequent.mismatch(self, other)
-
-    def _merged(self, other: LossyCounting) -> LossyCounting:
-        both = replace(self, total=self.total + other.total, lowered=self.lowered + other.lowered)
-        both._absorb(other.items.column(), other.counts, lower=False)
-        return both
 
     def _allowed(self) -> int:
         return math.floor(Fraction(repr(self.tolerance)) * self.total)  # 0.29 of 100 is 29: no float's 28.99...

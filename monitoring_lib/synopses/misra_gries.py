@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class MisraGries(Frequent, tag=41, version=1):
     algorithms 1b and 2b, in a form that does not depend on the order in which the synopses arrive.
     """
 
+    MERGES_LOWER: ClassVar[bool] = True
+
     capacity: int
 
     def __post_init__(self) -> None:
@@ -35,6 +37,8 @@ class MisraGries(Frequent, tag=41, version=1):
             raise ValueError(f"capacity: {self.capacity} is below 1")
         if len(self.counts) > self.capacity:
             raise ValueError(f"counts: {len(self.counts)} are more than the capacity of {self.capacity}")
+        if self.lowered * (self.capacity + 1) + sum(self.counts.tolist()) > self.total:
+            raise ValueError(f"lowered: {self.lowered} is more than {self.capacity + 1} counters can have lost")
 
     @classmethod
     def for_error(cls, tolerance: float) -> MisraGries:
@@ -46,11 +50,6 @@ class MisraGries(Frequent, tag=41, version=1):
         if self.capacity != other.capacity:
             return f"capacity: {self.capacity} against {other.capacity}"
         return Frequent.mismatch(self, other)
-
-    def _merged(self, other: MisraGries) -> MisraGries:
-        both = replace(self, total=self.total + other.total, lowered=self.lowered + other.lowered)
-        both._absorb(other.items.column(), other.counts, lower=True)
-        return both
 
     def _excess(self, counts: Ints) -> int:
         above = len(counts) - self.capacity

@@ -11,9 +11,9 @@ import numpy as np
 
 from monitoring_lib.codec import Ints
 from monitoring_lib.hashing import Hashes, draw
-from monitoring_lib.synopses._counters import Counters, Tally, checked_error
+from monitoring_lib.synopses._counters import Counted, Counters, checked_error
 from monitoring_lib.synopses._rows import Columns
-from monitoring_lib.synopses._tiers import insert, join, tally, with_more_tiers
+from monitoring_lib.synopses._tiers import in_order, insert, join, tally, with_more_tiers
 from monitoring_lib.synopses._window import Arrivals, Basis, Window
 from monitoring_lib.synopses._window_counter import WindowCounter
 
@@ -95,12 +95,24 @@ class RandomisedWaves(Counters):
             more, self._seeds, self.inherited, self.pushed, self.loses, self.lost, self.rings
         )
 
-    def tally(self, cutoff: int) -> Tally:
+    def tally(self, cutoff: int) -> Counted:
         found, tiers = np.empty(self.cells, np.int64), np.empty(self.cells, np.int64)
         tally(cutoff, self.pushed, self.loses, self.lost, self.rings, found, tiers)
         estimate = found * 2.0**tiers
         spread = np.where(tiers > 0, self.error, 0.0)
-        return Tally(estimate, estimate / (1 + spread), estimate / (1 - spread))
+        return Counted(estimate, estimate / (1 + spread), estimate / (1 - spread))
+
+    def contradiction(self, newest: int, events: int) -> str | None:
+        """A tier holds a share of 2 ** -tier of the events, and four times that and 64 more with a probability below
+        2 ** -64; tiers are added while the top one is full, so none of them is far above the last event."""
+        shares = 2.0 ** -np.arange(len(self.pushed))
+        if int(self.count.max()) > events or (self.pushed > 4 * events * shares[:, None] + 64).any():
+            return f"more entries than {events} events can have left"
+        if len(self.pushed) > 4 + events.bit_length():
+            return f"{len(self.pushed)} tiers for {events} events"
+        if not np.isin(self.loses, (0, 1)).all() or (self.lost[self.loses > 0] > newest).any():
+            return "loses, lost: neither 0 nor 1, or a tick that lies ahead"
+        return None if in_order(self.pushed, self.rings, newest) else "ticks that fall or lie ahead"
 
     def mismatch(self, other: RandomisedWaves) -> str | None:
         for name in ("promised_error", "promised_doubt", "cells"):
@@ -160,7 +172,7 @@ class RandomisedWave(WindowCounter, tag=13, version=1):
     ``6 (1 + error) ln(2 / (1 - confidence)) / error ** 2`` of them; the estimate comes from the lowest tier
     that still has all of the range, times 2 ** l, and is exact while that is tier 0. (The factor 1 + error covers the
     ranges of which the tier below held almost all.) Of two neighbours in a tier exactly one goes on to the next:
-    the number of a range's events in a tier is then a sum of independent trials with the mean that the text's
+    the number of a range's events in a tier is then a sum of independent trials with the mean that the paper's
     independent coins give, so that its Chernoff bound holds, and a bulk of any size is placed at once.
 
     Every site must draw its own `coins`; merging refuses equal ones. Gibbons and Tirthapura, Distributed Streams

@@ -11,8 +11,9 @@ from pydantic import BaseModel
 from monitoring_lib import config
 
 MODELS = (
-    config.Settings, config.Storage, config.Spark, config.Alerts, config.Source, config.CsvOptions,
-    config.Quality, config.Volume, config.Severities, config.MonitorKeys,
+    config.Airflow, config.Settings, config.Storage, config.Spark, config.Alerts, config.Source, config.CsvOptions,
+    config.Quality, config.Volume, config.Severities, config.ValueColumn, config.Unpivot, config.MonitorKeys,
+    config.Late, config.Drift, config.Email, config.Notifier,
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitoring_lib import config
-from monitoring_lib.config.faults import MOST_SHOWN
+from monitoring_lib.documents.faults import MOST_SHOWN
 from monitoring_lib.errors import ConfigError, ExitCode
 
 from .conftest import MONITOR, SOURCE
@@ -75,13 +75,24 @@ def test_many_faults_are_cut_and_counted(conf):
         ("shadow: [margins]", "shadow", "shadows its own method 'margins'", "take it out"),
         ("window: 36h", "window", "is not a whole number of epochs of 1d", "write 1d or 2d"),
         ("reset: 1h", "reset", "is not a whole number of epochs of 1d", "write 1d"),
-        ("measure: sum(bytes)", "measure", "is not valid", "it should be 'count' or 'sum(value)'"),
+        ("measure: sum(bytes)", "measure", "the source 'flights' has no value 'bytes'", "known: value"),
+        ("measure: median(value)", "measure", "is not a measure", "write count, sum(value)"),
+        ("by: dst", "by", "the source 'flights' has no column 'dst'", "known: item, site"),
+        ("by: value", "by", "column 'value' holds a number, not a text", "known: item, site"),
+        ("where: valeu > 3", "where", "the source 'flights' has no column 'valeu'", "did you mean 'value'?"),
+        ("where: value >", "where", "position 8 of 'value >': the text ends", ""),
+        ("where: item > 3", "where", "compares a text with a number", "write number(item)"),
+        ("tick: 7h", "tick", "does not divide the epoch of 1d", "whole number"),
+        ("tick: 2d", "tick", "does not divide the epoch of 1d", "whole number"),
+        ("confidence: 1", "confidence", "is not valid", "it should be less than 1"),
+        ("confidence: 0", "confidence", "is not valid", "it should be greater than 0"),
         ("item: concat(item, '>', dst)", "item", "has no column 'dst'", "known: item, site"),
         ("item: lowr(item)", "item", "unknown function 'lowr'", "did you mean 'lower'?"),
         ("item: time", "item", "has no column 'time'", ""),
         ("options: {caching: {speed: 1}}", "options.caching.speed", "unknown key", "drop it"),
         ("options: {nosuch: {}}", "options.nosuch", "'nosuch' is no method for 'top-k'", "caching"),
         ("window: seven", "window", "is not a duration", "write number"),
+        ("window: 1000 events", "window", "which arrivals of all sites are the last ones", "write a length of time"),
         ("tolerance: -1", "tolerance", "is not valid", "it should be greater than or equal to 0"),
         ("tolerance: much", "tolerance", "is not valid", "decimal"),
         ("name: Busiest Objects", "name", "is not a name", "a-z"),
@@ -118,6 +129,16 @@ def test_a_wrong_line_of_a_monitor_is_explained(conf, line, field, problem, reme
         ("sites: [LAS, 7]", "sites", "not a text", "in quotes"),
         ("sites: [LAS, LAS]", "sites", "names a site twice", "keep one"),
         ("skew: soon", "skew", "is not a duration", "10s"),
+        ("tick: 7h", "tick", "does not divide the epoch of 1d", "whole number"),
+        ("values: {value: v}", "values.value", "stands in `columns`", "move it there"),
+        ("values: {item: v}", "values.item", "is a column of this source already", "name of its own"),
+        ("values: {wind: concat(a}", "values.wind.column", "position 9", ""),
+        ("values: {wind: {column: w, scale: 0}}", "values.wind.scale", "is not valid", "greater than or equal to 1"),
+        ("unpivot: c9..c0", "unpivot.columns", "is no range of columns", "c0..c287"),
+        ("unpivot: c0..d9", "unpivot.columns", "is no range of columns", "c0..c287"),
+        ("unpivot: c00..c100", "unpivot.columns", "different lengths", "same number of digits"),
+        ("unpivot: [a, a]", "unpivot.columns", "names a column twice", "keep one"),
+        ("unpivot: c0..c999999", "unpivot.columns", "names 1000000 columns", "check its ends"),
         ("quality: {freshness: -1}", "quality.freshness", "is not valid", "greater than or equal to 0"),
         ("quality: {nulls: {valu: 0.1}}", "quality.nulls.valu", "is no column", "did you mean 'value'?"),
         ("quality: {nulls: {value: 2}}", "quality.nulls.value", "is not valid", "less than or equal to 1"),
@@ -135,6 +156,14 @@ def test_a_wrong_line_of_a_source_is_explained(conf, line, field, problem, remed
     assert problem in fault.problem
     assert remedy in fault.remedy
     assert fault.line == len(kept.splitlines()) + 1
+
+
+def test_a_wide_row_has_its_values_in_its_columns(conf):
+    fault = only_fault(conf({"base/sources/flights.yml": SOURCE + "unpivot: c0..c9\n"}))
+    assert (fault.field, fault.problem) == ("columns.value", "cannot stand beside `unpivot`")
+    sound = SOURCE.replace(", value: delay", "")
+    fault = only_fault(conf({"base/sources/flights.yml": sound + "unpivot: {columns: [a, b], name: item}\n"}))
+    assert (fault.field, fault.value) == ("unpivot.name", "'item'")
 
 
 def test_a_sum_needs_a_value(conf):
@@ -220,3 +249,20 @@ def test_a_missing_folder_or_environment_is_a_fault(conf, tmp_path):
     assert "FARWATCH_CONF" in only_fault(tmp_path / "nowhere").remedy
     fault = only_fault(conf({"cluster/farwatch.yml": ""}), "clster")
     assert fault.remedy == "did you mean 'cluster'?"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("{retry: 1}", "airflow.retry: 1: unknown key; did you mean 'retries'?"),
+        ("{catchup: yes}", "airflow.catchup: 'yes': is not valid; it should be a valid boolean"),
+        ("{retries: -1}", "airflow.retries: -1: is not valid; it should be greater than or equal to 0"),
+        ("{timeout: 30}", "airflow.timeout: 30: is not a duration; write a number and a unit: 10s, 5m, 1h, 1d"),
+        ("{retry_delay: soon}", "airflow.retry_delay: 'soon': 'soon' is not a duration; write numbers with units"),
+        ("{pool: ''}", "airflow.pool: '': is not valid; String should have at least 1 character"),
+    ],
+)
+def test_what_is_said_to_the_scheduler_is_checked_too(conf, said, told):
+    folder = conf({"base/sources/flights.yml": f"{SOURCE}airflow: {said}\n"})
+    (fault,) = config.faults(folder)
+    assert told in str(fault)

@@ -23,7 +23,9 @@ def digest(folder):
         (MONITOR + "title: For people\n", SOURCE),
         (MONITOR + "tolerance: 0.0\nmethod: margins\nwindow: growing\nmeasure: count\n", SOURCE),
         (MONITOR + "options: {margins: {}}\n", SOURCE),
+        (MONITOR + "tick: 1d\nconfidence: 0.95\nmeasure: ' count'\n", SOURCE + "tick: 1d\n"),
         (MONITOR, SOURCE.replace("data/", "/elsewhere/") + "schedule: 2d\n"),
+        (MONITOR, SOURCE + "airflow: {catchup: true, retries: 0, timeout: 2h, owner: netops}\n"),
         (MONITOR, SOURCE.replace("epoch: 1d", "epoch: 24h")),
         ("\n".join(reversed(MONITOR.splitlines())), "# comment\n" + SOURCE),
     ],
@@ -41,6 +43,12 @@ def test_what_changes_no_answer_changes_no_digest(conf, monitor, source):
         (MONITOR + "tolerance: 1\n", SOURCE),
         (MONITOR + "window: 2d\n", SOURCE),
         (MONITOR + "item: site\n", SOURCE),
+        (MONITOR + "by: site\n", SOURCE),
+        (MONITOR + "where: value > 3\n", SOURCE),
+        (MONITOR + "tick: 1h\n", SOURCE),
+        (MONITOR + "confidence: 0.9\n", SOURCE),
+        (MONITOR, SOURCE + "tick: 1h\n"),
+        (MONITOR, SOURCE + "values: {late: late}\n"),
         (MONITOR + "measure: sum(value)\n", SOURCE),
         (MONITOR, SOURCE + "scale: 10\n"),
         (MONITOR, SOURCE.replace("2001-01-01", "2001-01-02")),
@@ -117,4 +125,4 @@ def test_monitor_and_source_are_held_against_each_other():
     )
     with pytest.raises(ConfigError, match="3 faults") as caught:
         config.check_together(monitor, source)
-    assert "monitor m: window: is not a whole number of epochs of 1d; write 1d or 2d" in str(caught.value)
+    assert "monitor m: window: '1d12h': is not a whole number of epochs of 1d; write 1d or 2d" in str(caught.value)

@@ -16,18 +16,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 HEAVY = (
-    "pyspark", "delta", "deltalake", "pandas", "pyarrow", "numpy", "numba", "scipy", "duckdb",
-    "great_expectations", "datasketches", "jobs", "monitoring_lib",
+    "pyspark", "delta", "deltalake", "pandas", "pyarrow", "numpy", "numba", "scipy", "duckdb", "msgpack", "msgspec",
+    "great_expectations", "datasketches", "pydantic", "jobs",
 )  # fmt: skip
 
 
 def parse(path: Path) -> tuple[object, dict]:
     # Airflow's own import is not ours to count.
-    importlib.import_module("airflow.providers.standard.operators.bash")
     airflow = importlib.import_module("airflow.sdk")
     assert airflow.DAG
     assert airflow.AssetAlias
-    assert airflow.DeltaDataIntervalTimetable
+    assert airflow.BaseOperator
+    importlib.import_module("airflow.timetables.base")
 
     before, connections = set(sys.modules), []
 
@@ -44,7 +44,8 @@ def parse(path: Path) -> tuple[object, dict]:
     taken = time.perf_counter() - begun
     new = {name.partition(".")[0] for name in set(sys.modules) - before}
     heavy = sorted(new & set(HEAVY))
-    return module, {"seconds": taken, "heavy": heavy, "connections": connections}
+    ours = sorted(name for name in set(sys.modules) - before if name.startswith("monitoring_lib"))
+    return module, {"seconds": taken, "heavy": heavy, "ours": ours, "connections": connections}
 
 
 def describe(dag: object) -> dict:
@@ -65,6 +66,7 @@ def describe(dag: object) -> dict:
             intervals.append([last.start.isoformat(), last.end.isoformat()])
     return {
         "intervals": intervals,
+        "timetable": [type(stored.timetable).__name__, stored.timetable.summary, stored.timetable.description],
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "limit": dag.dagrun_timeout and dag.dagrun_timeout.total_seconds(),
@@ -77,12 +79,16 @@ def describe(dag: object) -> dict:
 
 def describe_task(task: object) -> dict:
     return {
-        "command": task.bash_command,
-        "env": task.env or {},
+        "kind": type(task).__name__,
+        "arguments": getattr(task, "arguments", None),
+        "env": getattr(task, "env", None),
         "after": sorted(task.upstream_task_ids),
         "teardown": task.is_teardown,
         "decides": task.on_failure_fail_dagrun,
         "retries": task.retries,
+        "retry_delay": task.retry_delay.total_seconds(),
+        "pool": task.pool,
+        "owner": task.owner,
         "limit": task.execution_timeout and task.execution_timeout.total_seconds(),
         "doc": task.doc_md,
         "outlets": [outlet.name for outlet in task.outlets],
@@ -91,20 +97,22 @@ def describe_task(task: object) -> dict:
 
 def borders(dag: object) -> dict:
     """What runs of different kinds cover."""
-    border = dag.user_defined_macros["border"]
+    from farwatch_airflow.steps import covered
+
     moment = datetime(2026, 3, 4, 5, 17, 30, tzinfo=UTC)
-    border_of_interval = datetime(2026, 3, 4, 5, tzinfo=UTC)
+    inferred = dag.timetable.infer_manual_data_interval(run_after=moment)
+    interval = {"data_interval_start": inferred.start, "data_interval_end": inferred.end, "run_after": moment}
+    none = {"data_interval_start": None, "data_interval_end": None, "run_after": moment}
     empty = {"from": None, "to": None}
     given = {"from": "2026-03-01T00:00:00Z", "to": "2026-03-02T00:00:00+00:00"}
     runs = {
-        "scheduled": (SimpleNamespace(data_interval_end=border_of_interval, run_after=moment), empty),
-        "off the grid": (SimpleNamespace(data_interval_end=moment, run_after=moment), empty),
-        "by hand, no logical date": (SimpleNamespace(data_interval_end=None, run_after=moment), empty),
-        "by hand, with a range": (SimpleNamespace(data_interval_end=None, run_after=moment), given),
+        "by hand, with a logical date": (SimpleNamespace(**interval), empty),
+        "by hand, no logical date": (SimpleNamespace(**none), empty),
+        "by hand, with a range": (SimpleNamespace(**interval), given),
     }
-    found = {name: [border(which, *run) for which in ("from", "to")] for name, run in runs.items()}
+    found = {name: list(covered(dag.timetable, *run)) for name, run in runs.items()}
     try:
-        border("from", runs["scheduled"][0], given | {"to": None})
+        covered(dag.timetable, SimpleNamespace(**none), given | {"to": None})
     except Exception as error:
         found["half a range"] = [type(error).__name__, str(error)]
     return found
@@ -116,7 +124,7 @@ def main() -> None:
 
     dags = {value.dag_id: value for value in vars(module).values() if isinstance(value, DAG)}
     found["dags"] = {name: describe(dag) for name, dag in dags.items()}
-    found["borders"] = {n: borders(dag) for n, dag in dags.items() if dag.user_defined_macros}
+    found["borders"] = {n: borders(dag) for n, dag in dags.items() if dag.schedule is not None}
     print(json.dumps(found))
 
 

@@ -12,11 +12,30 @@ from pathlib import Path
 FOLDER = Path(os.environ["FAKE_FARWATCH"])
 
 
+def handover(verb: str, sealed: list[str]) -> dict[str, object]:
+    odd = "a \"site\" 'called' $HOME `x` {{ 1 }} €\n"
+    return {"verb": verb, "monitors": {"good": 0, "bad": 0}, "failed": {"bad": "fell"}, "sealed": sealed, "odd": odd}
+
+
+def answer(monitor: str) -> dict[str, object]:
+    rows = [
+        {"rank": 1, "key": "x", "estimate": 3.0, "low": 2.0, "high": 4.0, "confidence": 1.0, "node": "@coordinator"}
+    ]
+    return {
+        "epoch_start": "1970-01-01T00:00:00Z", "says": "valid (always)", "partial": False, "sites": 2,
+        "missing_sites": [], "bytes": 10, "shipping_bytes": 90, "stale": None, "answers": rows,
+        "text": [f"{monitor}: the answer", "valid (always), 2 of 2 sites"],
+    }  # fmt: skip
+
+
 def main() -> int:
     verb, *rest = sys.argv[1:]
-    options = dict(zip(rest[::2], rest[1::2], strict=True))
-    source, given = options["--source"], os.environ["FARWATCH_GIVEN"]
-    call = {"verb": verb, **options, "given": json.loads(given) if given else None}
+    if verb == "query":
+        print(json.dumps(answer(rest[0])))
+        return 0
+    options = dict(option.split("=", 1) for option in rest)
+    source, given = options["--source"], options.pop("--given", None)
+    call = {"verb": verb, **options, "given": json.loads(Path(given).read_text()) if given else None}
     with (FOLDER / "calls.jsonl").open("a") as calls:
         calls.write(json.dumps(call) + "\n")
     print(f"{verb} was here", file=sys.stderr)
@@ -24,16 +43,20 @@ def main() -> int:
     codes = plan.read_text().split() if plan.exists() else []
     if codes:
         plan.write_text("\n".join(codes[1:]))
+        if codes[0] == "partly":
+            (FOLDER / f"{source}.sealed.{options['--to']}").touch()
+            print(json.dumps(handover(verb, sealed=["good"])))
+            print("farwatch: bad is not sealed: fell", file=sys.stderr)
+            return 1
         if codes[0] != "0":
+            print(f"farwatch: {verb} fell\nas planned", file=sys.stderr)
             return int(codes[0])
     if verb == "gate" and not (FOLDER / f"{source}.sealed.{options['--from']}").exists():
         return 4
     if verb == "seal":
         (FOLDER / f"{source}.sealed.{options['--to']}").touch()
     print("not the hand-over")
-    odd = "a \"site\" 'called' $HOME `x` {{ 1 }} €\n"
-    handover = {"verb": verb, "monitors": {"good": 0, "bad": 0}, "failed": {"bad": "fell"}, "odd": odd}
-    print(json.dumps(handover))
+    print(json.dumps(handover(verb, sealed=["good"] if verb == "seal" else [])))
     print("said after the hand-over, to standard error", file=sys.stderr)
     return 0
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,19 +16,21 @@ from typing import Any
 
 import pytest
 
-from jobs.services import airflow_server
-from jobs.services.airflow_api import AirflowApi
-from jobs.services.process import Servers
+from jobs.local.servers import airflow_server
+from jobs.local.servers.airflow_api import AirflowApi
+from jobs.local.servers.process import Servers
+from monitoring_lib.verbs import VERBS
 from tests.dags.conftest import ROOT, write_conf
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
 PATIENCE = 400.0
-STEPS = ["land", "gate", "summarise", "observe", "resolve", "validate", "seal", "alert"]
-HOUR = timedelta(hours=1)
-NOW = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-ORIGINS = {"steady": NOW - 3 * HOUR, "flaky": NOW - HOUR, "wrong": NOW - HOUR, "gappy": NOW - 100 * HOUR}
-PLANS = {"flaky.gate": "3", "wrong.validate": "1"}
+STEPS = list(VERBS)
+DAY = timedelta(days=1)
+AGES = {"steady": 3, "flaky": 1, "wrong": 1, "partly": 1, "gappy": 100}
+"""How many whole epochs each source has behind it."""
+SAYS = {"steady": "airflow: {catchup: true}\n", "flaky": "airflow: {retry_delay: 1s}\n"}
+PLANS = {"flaky.gate": "3", "wrong.validate": "1", "partly.seal": "partly"}
 
 
 @dataclass
@@ -36,6 +39,12 @@ class Stack:
     api: AirflowApi
     folder: Path
     servers: Servers
+    border: datetime
+    """The end of the last whole epoch: half an epoch ago, so that none ends while the tests run."""
+
+    def ago(self, epochs: int) -> str:
+        """The border that many epochs before the last."""
+        return (self.border - epochs * DAY).isoformat()
 
     def start_running(self, source: str) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -68,25 +77,28 @@ class Stack:
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     home = tmp_path_factory.mktemp("home")
-    write_conf(home, {name: f"epoch: 1h\norigin: {time:%Y-%m-%dT%H:%MZ}\n" for name, time in ORIGINS.items()}, {})
+    border = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - DAY / 2
+    origins = {name: border - age * DAY for name, age in AGES.items()}
+    files = {name: f"epoch: 1d\norigin: {origin:%Y-%m-%dT%H:%MZ}\n" for name, origin in origins.items()}
+    write_conf(home, {name: text + SAYS.get(name, "") for name, text in files.items()}, {})
     fake = home / "fake"
     fake.mkdir()
     command = fake / "farwatch"
     command.write_text(f"#!{sys.executable} -IS\n" + Path(__file__).with_name("fake_farwatch.py").read_text())
     command.chmod(0o755)
-    for name, origin in ORIGINS.items():
+    for name, origin in origins.items():
         (fake / f"{name}.sealed.{origin.isoformat()}").touch()
     for name, codes in PLANS.items():
         (fake / name).write_text(codes)
-    environment = {"FARWATCH_HOME": str(home), "FAKE_FARWATCH": str(fake), "FARWATCH_CATCHUP": "steady"}
+    environment = {"FARWATCH_HOME": str(home), "FAKE_FARWATCH": str(fake)}
     airflow = airflow_server.prepare(home / "airflow", ROOT / "dags", environment, parallelism=2)
     airflow.environment["PATH"] = os.pathsep.join([str(fake), airflow.environment["PATH"]])
     airflow.run("db", "migrate")
     with Servers() as servers:
         parts = [servers.add(part) for part in airflow.begin()]
         airflow_server.wait_ready(airflow, parts)
-        stack = Stack(airflow, airflow.api, fake, servers)
-        for source in ORIGINS:
+        stack = Stack(airflow, airflow.api, fake, servers, border)
+        for source in AGES:
             stack.start_running(source)
         yield stack
 
@@ -94,8 +106,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def test_three_epochs_run_in_order_and_each_step_gets_the_hand_over_of_the_one_before(stack: Stack) -> None:
     runs = stack.finished("steady", "scheduled", 3)
     assert [run["state"] for run in runs] == ["success"] * 3
-    calls = stack.calls("steady")
-    borders = [(NOW - number * HOUR).isoformat() for number in (3, 2, 1, 0)]
+    calls = stack.calls("steady")[: 3 * len(STEPS)]
+    borders = [stack.ago(epochs) for epochs in (3, 2, 1, 0)]
     expected = [(verb, *borders[n : n + 2]) for n in range(3) for verb in STEPS]
     assert [(call["verb"], call["--from"], call["--to"]) for call in calls] == expected
     for before, call in pairwise(calls):
@@ -107,12 +119,11 @@ def test_three_epochs_run_in_order_and_each_step_gets_the_hand_over_of_the_one_b
 
 
 def test_every_sealed_monitor_gets_an_event_and_a_failed_one_does_not(stack: Stack) -> None:
-    stack.finished("steady", "scheduled", 3)
-    events = stack.api.get("/assets/events", source_dag_id="epochs-steady", limit=100)["asset_events"]
+    runs = {run["dag_run_id"] for run in stack.finished("steady", "scheduled", 3)}
+    found = stack.api.get("/assets/events", source_dag_id="epochs-steady", limit=100)["asset_events"]
+    events = [event for event in found if event["source_run_id"] in runs]
     assert {event["name"] for event in events} == {"farwatch-good"}
-    assert sorted(event["extra"]["from"] for event in events) == [
-        (NOW - number * HOUR).isoformat() for number in (3, 2, 1)
-    ]
+    assert sorted(event["extra"]["from"] for event in events) == [stack.ago(epochs) for epochs in (3, 2, 1)]
 
 
 def test_exit_code_3_is_tried_again(stack: Stack) -> None:
@@ -134,13 +145,41 @@ def test_exit_code_1_is_final_and_alert_runs_but_the_run_stays_failed(stack: Sta
     assert (alert["verb"], alert["given"]["verb"]) == ("alert", "resolve")
 
 
+def test_a_monitor_that_fails_does_not_take_the_events_of_those_that_were_sealed(stack: Stack) -> None:
+    [run] = stack.finished("partly", "scheduled", 1)
+    assert run["state"] == "failed"
+    tasks = stack.tasks(run)
+    assert (tasks["seal"]["state"], tasks["alert"]["state"]) == ("failed", "success")
+    assert stack.calls("partly")[-1]["given"]["verb"] == "seal"
+    [event] = stack.api.get("/assets/events", source_dag_id="epochs-partly")["asset_events"]
+    assert (event["name"], event["source_task_id"]) == ("farwatch-good", "alert")
+    assert {key: event["extra"][key] for key in ("from", "to", "partial")} == {
+        "from": stack.ago(1), "to": stack.ago(0), "partial": False
+    }  # fmt: skip
+
+
+def test_the_ui_shows_the_interval_that_is_processed(stack: Stack) -> None:
+    [run] = stack.finished("flaky", "scheduled", 1)
+    shown = [datetime.fromisoformat(run[f"data_interval_{end}"]).isoformat() for end in ("start", "end")]
+    assert shown == [stack.ago(1), stack.ago(0)]
+    assert shown == [stack.calls("flaky")[0][key] for key in ("--from", "--to")]
+
+
+def test_the_log_of_a_failed_task_ends_with_the_reason_and_has_it_once(stack: Stack) -> None:
+    [run] = stack.finished("wrong", "scheduled", 1)
+    path = f"/dags/{run['dag_id']}/dagRuns/{run['dag_run_id']}/taskInstances/validate/logs/1"
+    events = [line for line in stack.api.get(path)["content"] if "::" not in line["event"]]
+    told = [at for at, line in enumerate(events) if "validate fell" in json.dumps(line)]
+    assert told == [len(events) - 1]
+
+
 def test_a_backfill_behind_a_gap_is_refused_by_the_gate_and_alert_runs(stack: Stack) -> None:
-    start = ORIGINS["gappy"] + 5 * HOUR
+    start = stack.border - 95 * DAY
     # On SQLite, Airflow's scheduler can fall over a run that a backfill is just about to create.
     stack.api.patch("/dags/epochs-gappy", {"is_paused": True})
     stack.home.run(
         "backfill", "create", "--dag-id", "epochs-gappy", "--max-active-runs", "1",
-        "--from-date", start.isoformat(), "--to-date", (start + HOUR).isoformat(),
+        "--from-date", start.isoformat(), "--to-date", (start + DAY).isoformat(),
     )  # fmt: skip
     stack.api.patch("/dags/epochs-gappy", {"is_paused": False})
     for run in stack.finished("gappy", "backfill", 2):
@@ -154,15 +193,14 @@ def test_a_backfill_behind_a_gap_is_refused_by_the_gate_and_alert_runs(stack: St
 def test_a_run_by_hand_covers_what_the_form_says_and_the_reason_is_only_text(stack: Stack) -> None:
     stack.finished("steady", "scheduled", 3)
     reason = "late 'rows' \"of\" $(touch /tmp/never) ; `id` {{ 7 * 7 }}"
-    whole = {"from": (NOW - 3 * HOUR).isoformat(), "to": NOW.isoformat(), "revise": reason}
+    whole = {"from": stack.ago(3), "to": stack.ago(0), "revise": reason}
     stack.api.post("/dags/epochs-steady/dagRuns", {"logical_date": None, "conf": whole})
     stack.api.post("/dags/epochs-steady/dagRuns", {"logical_date": None})
     runs = stack.finished("steady", "manual", 2)
     assert [run["state"] for run in runs] == ["success", "success"]
-    first, second = stack.calls("steady")[-16], stack.calls("steady")[-8]
-    assert [first[key] for key in ("--from", "--to", "--revise")] == list(whole.values())
-    assert second["--to"] == datetime.now(UTC).replace(minute=0, second=0, microsecond=0).isoformat()
-    assert "--revise" not in second
+    by_hand = stack.calls("steady")[3 * len(STEPS) :]
+    covered = Counter(tuple(call.get(key) for key in ("--from", "--to", "--revise")) for call in by_hand)
+    assert covered == dict.fromkeys([tuple(whole.values()), (stack.ago(1), stack.ago(0), None)], len(STEPS))
 
 
 def test_the_form_refuses_what_is_no_time(stack: Stack) -> None:

@@ -85,4 +85,19 @@ def test_the_image_gets_all_that_its_set_up_needs() -> None:
     ignored = (ROOT / "docker" / "Dockerfile.dockerignore").read_text().split()
     taken = {line[1:] for line in ignored if line.startswith("!")}
     assert all((ROOT / name).exists() for name in taken)
-    assert {"tools", "jobs", "monitoring_lib", "dags", "conf", "requirements.lock", "pyproject.toml"} <= taken
+    assert {
+        "tools",
+        "jobs",
+        "monitoring_lib",
+        "farwatch_airflow",
+        "dags",
+        "conf",
+        "requirements.lock",
+        "pyproject.toml",
+    } <= taken
+
+
+def test_the_image_installs_nothing_that_is_not_locked() -> None:
+    text = (ROOT / "docker" / "Dockerfile").read_text()
+    assert "make setup" in text
+    assert "pip install" not in text

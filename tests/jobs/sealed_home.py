@@ -5,25 +5,35 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import yaml
 from deltalake import write_deltalake
+from deltalake.exceptions import DeltaError
 
-from jobs.context import Context
+from jobs.epoch.context import Context
+from jobs.epoch.handover import Handover
 from jobs.lake import new_write
 from jobs.lake.site_tables import SiteTables
-from jobs.publish import publish
+from jobs.lake.trouble import trouble
+from jobs.quality.findings import Finding
+from jobs.verbs.gate import gate
+from jobs.verbs.observe import observe
+from jobs.verbs.resolve import resolve
+from jobs.verbs.seal import seal as seal_epochs
+from jobs.verbs.validate import validate
 from monitoring_lib.config import Source, load
 from monitoring_lib.epochs import to_datetime
-from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tables import EVENTS, LANDINGS, Table
-from tests.jobs.sealed_run import Input, Run
+from tests.jobs.sealed_run import Event, counted, filled, statistics, summarise
 
 SOURCE = {
     "name": "shop", "format": "csv", "path": "data/*.csv", "epoch": "1h", "origin": "2020-01-01",
@@ -33,20 +43,20 @@ BUSIEST = {
     "name": "busiest", "question": "top-k", "source": "shop", "k": 2, "tolerance": 4, "method": "caching",
     "title": "Busiest items",
 }  # fmt: skip
-Event = tuple[int, str, str]
-"""Hour, site, item; each counts once."""
 
 
 class DirectSiteTables(SiteTables):
     """The sites' tables, written by delta-rs where a deployment has Spark."""
 
-    def append_rows(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            partition = [table.partition] if table.partition else None
-            location = self.store.location(table)
-            Path(location).mkdir(parents=True, exist_ok=True)
-            arrow = pa.Table.from_pylist(rows, table.schema)
-            write_deltalake(location, arrow, mode="append", partition_by=partition)
+    def append_rows(self, table: Table, rows: pa.Table) -> None:
+        partition = [table.partition] if table.partition else None
+        location = self.store.location(table)
+        Path(location).mkdir(parents=True, exist_ok=True)
+        try:
+            write_deltalake(location, rows, mode="append", partition_by=partition)
+        except DeltaError as error:
+            raise trouble(location, "written", error) from error
+        self.store.committed(table.name)
 
 
 @dataclass
@@ -59,12 +69,12 @@ class SealedHome:
     events: list[Event] = field(default_factory=list)
     """All that has landed."""
     landing: int = 0
-    inputs: dict[str, dict[int, Input]] = field(default_factory=dict)
-    """What each monitor's sealed epochs were run over."""
+    between: Callable[[Handover], Handover] = lambda handover: handover
+    """What a hand-over goes through from one step to the next."""
 
     def __post_init__(self) -> None:
         self.configure()
-        (self.home / "data").mkdir(exist_ok=True)
+        (self.home / "data").mkdir(parents=True, exist_ok=True)
 
     def configure(self) -> None:
         files = {"farwatch": {"sites_run": "process"}, "sources/shop": self.source}
@@ -83,7 +93,7 @@ class SealedHome:
         """`farwatch` in a process of its own."""
         given = os.environ | self.environment | environment
         return subprocess.run(
-            [sys.executable, "-m", "jobs.cli", *arguments], env=given, capture_output=True, text=True,
+            [sys.executable, "-m", "jobs.command.cli", *arguments], env=given, capture_output=True, text=True,
             encoding="utf-8", timeout=120, check=False,
         )  # fmt: skip
 
@@ -113,8 +123,9 @@ class SealedHome:
         modified = place.stat().st_mtime_ns // 1000 if place.exists() else 0
         return {
             "source": "shop", "path": str(place), "digest": write, "bytes": size, "modified": to_datetime(modified),
-            "read": rows, "landed": rows, "quarantined": 0, "late": 0, "note": "", "landed_at": datetime.now(UTC),
-            "write": write,
+            "how": "new", "begins": "", "unpacked": size, "records": rows, "read": rows, "landed": rows,
+            "quarantined": 0, "late": 0, "epochs": [], "note": "",
+            "landed_at": datetime(2020, 1, 2, tzinfo=UTC), "write": write,
         }  # fmt: skip
 
     def run(
@@ -127,36 +138,51 @@ class SealedHome:
         default. What is not `published` was killed right after the seal.
         """
         context = self.context()
-        source = context.config.source("shop")
-        names = sorted(monitor["name"] for monitor in self.monitors) if only is None else list(only)
-        monitors = [context.config.monitor(name) for name in names]
-        sealed = [monitor for monitor in monitors if seal is None or monitor.name in set(seal)]
-        run = Run(context, source, range(first, last), revise, self.landing)
-        run.gate(missing or {})
-        synopses = {hour: self._counts(hour) for hour in run.epochs}
-        run.summarise(monitors, synopses)
-        inputs = {hour: Input(found, sorted(missing or ())) for hour, found in synopses.items()}
-        for monitor in monitors:
-            run.resolve(monitor, self.inputs.get(monitor.name, {}) | inputs)
-        run.validate(monitors)
-        run.store()
-        run.seal(sealed)
-        for monitor in sealed:
-            self.inputs.setdefault(monitor.name, {}).update(inputs)
-            if published:
-                publish(context, "shop", monitor.name, 0)
+        clock = context.config.source("shop").clock
+        names = [] if only is None else list(only)
+        handover = Handover.begin("shop", clock, clock.start_of(first), clock.start_of(last), names, revise)
+        with ExitStack() as stand_ins:
+            for name, stand_in in self._stand_ins(range(first, last), missing or {}).items():
+                stand_ins.enter_context(patch(name, stand_in))
+            if not published:
+                stand_ins.enter_context(patch("jobs.verbs.seal.publish"))
+            for step in (gate, partial(summarise, events=self.events), observe, resolve, validate):
+                step(context, handover)
+                handover = self.between(handover)
+            if seal is not None:
+                handover.monitors = {name: at for name, at in handover.monitors.items() if name in set(seal)}
+            seal_epochs(context, handover)
 
-    def _counts(self, hour: int) -> dict[str, Counts]:
-        items: dict[str, list[str]] = {}
-        for at, site, item in self.events:
-            if at == hour:
-                items.setdefault(site, []).append(item)
-        return {site: Counts.of(found) for site, found in sorted(items.items())}
+    def _stand_ins(self, epochs: range, missing: Mapping[str, str]) -> dict[str, Callable[..., Any]]:
+        """For Spark and Great Expectations."""
+
+        def site_statistics(context: Context, source: Source, *given: Any) -> pa.Table:
+            return statistics(source, self.events, epochs)
+
+        def counted_events(
+            context: Context, source: Source, landing: int, cells: Iterable[tuple[int, str]], groupings: Sequence[Any]
+        ) -> list[dict[tuple[int, str], int]]:
+            counts = counted(source, self.events)
+            return [{cell: counts[cell] for cell in cells} for _ in groupings]
+
+        def check_sites(*arguments: Any) -> list[Finding]:
+            starts: range = arguments[-1]
+            return [
+                Finding(start, "site is fresh", False, site=site, detail=why)
+                for start in starts
+                for site, why in missing.items()
+            ]
+
+        return {
+            "jobs.verbs.gate.site_statistics": site_statistics, "jobs.verbs.gate.counted_events": counted_events,
+            "jobs.quality.check_sites": check_sites,
+            "jobs.quality.check_rows": lambda table, rows: [],
+        }  # fmt: skip
 
 
 def _event_row(source: Source, hour: int, site: str, item: str, line: int, write: str) -> dict[str, Any]:
     start = to_datetime(source.clock.start_of(hour))
-    return {
+    return filled(EVENTS.columns) | {
         "source": "shop", "epoch_start": start, "day": start.date(), "time": start, "site": site, "item": item,
         "value": None, "fields": None, "digest": write, "line": line, "write": write,
     }  # fmt: skip

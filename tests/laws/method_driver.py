@@ -6,23 +6,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from functools import reduce
 from random import Random
 from typing import Any
 
 from monitoring_lib import states
+from monitoring_lib.answers import Answers, Verdict
 from monitoring_lib.engine import InnerNodes, LocalSites, Sites, replay, resolve
-from monitoring_lib.epochs import Clock
-from monitoring_lib.methods import Answer, Ask, Method, Moment, Verdict
-from monitoring_lib.network import Message, is_site, node_of_site
+from monitoring_lib.epochs import Clock, Window
+from monitoring_lib.methods import Ask, Method, Moment
+from monitoring_lib.network import Message, Roster, is_site, node_of_site
 from monitoring_lib.protocols import methods
-from tests.laws.questions import Maker, makers
+from monitoring_lib.replay import History, Witness, is_partial
+from monitoring_lib.summaries import Cell, Summary
+from tests.laws.grouping import synopsis_of
+from tests.laws.questions import EPOCH, Event, Maker, makers
 from tests.laws.toys import TOYS
 
 SITES = ("Zürich", "@north", "*", "@all", "a/b\n'\"", "x" * 300, "site 7", "plain")
-CLOCK = Clock(origin=0, length=60)
+CLOCK = Clock(origin=0, length=EPOCH)
 
 
 def subjects() -> list[type[Method]]:
@@ -32,9 +35,10 @@ def subjects() -> list[type[Method]]:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One epoch of a story."""
+    """One epoch of a story. `events` holds what landed, also of sites that are missing."""
 
     moment: Moment
+    events: dict[str, Sequence[Event]]
     arriving: dict[str, Any]
     expiring: dict[str, Any]
 
@@ -44,6 +48,7 @@ class Story:
     kind: type[Method]
     ask: Ask
     chapters: list[Chapter]
+    roster: Roster
 
     def method(self) -> Method:
         return self.kind(self.ask)
@@ -51,48 +56,60 @@ class Story:
 
 @dataclass
 class _Author:
-    """Draws a story; remembers what each site observed, for what leaves the window."""
+    """Draws a story. Sites that are missing may leave events, which are owed from then on."""
 
     kind: type[Method]
     maker: Maker
     rng: Random
-    roster: list[str] = field(default_factory=list)
-    observed: dict[str, dict[int, Any]] = field(default_factory=dict)
+    roster: Roster = field(default_factory=Roster)
+    owed: set[int] = field(default_factory=set)
+    present: frozenset[str] = frozenset()
 
     def write(self, epochs: int) -> Story:
-        params, window, scale = self.maker.monitor(self.rng)
-        ask = Ask(params, self.kind.Options(), window, scale)
+        ask = self.maker.ask(self.rng, self.kind)
+        method = self.kind(ask)
+        history = History(method.summary(), ask.window if method.needs_expiring else Window())
         waiting = [node_of_site(site) for site in self.rng.sample(SITES, len(SITES))]
-        self.roster = [waiting.pop() for _ in range(self.rng.randint(1, 4))]
+        self._join(waiting.pop() for _ in range(self.rng.randint(1, 4)))
         busy, chapters = 1.0, []
-        for epoch in range(epochs + (window.length or 0) + 8):
+        for epoch in range(epochs + (ask.window.length or 0) + 8):
             tail = epoch >= epochs
             if not tail and epoch % 4 == 0:
                 busy = self.rng.choice([0, 0.3, 0.9])
             if waiting and not tail and self.rng.random() < 0.2:
-                self.roster.append(waiting.pop())
-            missing = {node for node in self.roster if not tail and self.rng.random() < 0.12}
-            chapters.append(self._chapter(ask, epoch, missing, 0 if tail else busy))
-        return Story(self.kind, ask, chapters)
+                self._join([waiting.pop()])
+            missing = {node for node in self.roster.nodes if not tail and self.rng.random() < 0.12}
+            chapters.append(self._chapter(method, history, epoch, missing, 0 if tail else busy))
+        return Story(self.kind, ask, chapters, self.roster)
 
-    def _chapter(self, ask: Ask, epoch: int, missing: set[str], busy: float) -> Chapter:
-        method, sites = self.kind(ask), tuple(self.roster)
+    def _join(self, nodes: Iterable[str]) -> None:
+        self.roster = self.roster.joined({node: self.maker.placement(node) for node in nodes})
+
+    def _chapter(self, method: Method, history: History, epoch: int, missing: set[str], busy: float) -> Chapter:
+        ask = method.ask
         start, end = CLOCK.start_of(epoch), CLOCK.end_of(epoch)
+        events: dict[str, Sequence[Event]] = {}
+        for node in self.roster.nodes:
+            if self.rng.random() < (busy / 4 if node in missing else busy):
+                events[node] = self.maker.events(self.rng, ask, Cell(node, epoch, start, end, ask.tick))
+        if not missing.isdisjoint(events):
+            self.owed.add(epoch)
         moment = Moment(
-            epoch, start, end, ask.window.period_of(epoch), method.topology(sites), sites, frozenset(missing)
-        )
-        arriving, expiring = {}, {}
-        for node in moment.present:
-            past = self.observed.setdefault(node, {})
-            leaving = [
-                past[left] for left in ask.window.leaving(max(past, default=-1), epoch) if past.get(left) is not None
-            ]
-            if leaving:
-                expiring[node] = reduce(lambda one, other: one.merge(other), leaving)
-            past[epoch] = None
-            if self.rng.random() < busy:
-                past[epoch] = arriving[node] = self.maker.synopsis(self.rng, ask, node, start, end)
-        return Chapter(moment, arriving, expiring)
+            epoch, start, end, ask.window.period_of(epoch), method.topology(self.roster), self.roster.sites,
+            frozenset(missing), not self.owed.isdisjoint(ask.window.members(epoch)),
+            frozenset(self.roster.nodes) - missing - self.present,
+        )  # fmt: skip
+        self.present = frozenset(moment.present)
+        arriving, expiring = history.observe(epoch, synopses(method.summary(), moment, ask, events), moment.present)
+        return Chapter(moment, events, arriving, expiring)
+
+
+def synopses(summary: Summary, moment: Moment, ask: Ask, events: Mapping[str, Sequence[Event]]) -> dict[str, Any]:
+    """By node, of those where something happened."""
+    return {
+        node: synopsis_of(summary, Cell(node, moment.epoch, moment.start, moment.end, ask.tick), found)
+        for node, found in events.items()
+    }
 
 
 def tell(kind: type[Method], seed: int, epochs: int = 20) -> Story:
@@ -106,7 +123,7 @@ class Record:
     """All that an epoch leaves behind. `rows`: a site's after it observed, an inner node's at the end."""
 
     messages: list[Message]
-    answers: list[Answer]
+    answers: Answers
     rows: dict[str, states.Kept | None]
 
     def plain(self) -> tuple[Any, ...]:
@@ -119,7 +136,7 @@ class Run:
     """A method's network that keeps its states as the pipeline's tables do."""
 
     method: Method
-    quiet: dict[str, bytes] = field(default_factory=dict)
+    stored: dict[str, states.Mark] = field(default_factory=dict)
     rows: dict[str, states.Kept | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -127,8 +144,8 @@ class Run:
         self.inner = InnerNodes(self.method)
 
     def keep(self, node: str, state: Any) -> None:
-        self.rows[node] = states.keep(state, self.quiet.get(node))
-        self.quiet[node] = states.mark(state)
+        self.rows[node] = row = states.keep(state, self.stored.get(node))
+        self.stored[node] = states.mark(state, [row] if row else [], self.stored.get(node))
 
     def step(self, chapter: Chapter) -> Record:
         self.rows = {}
@@ -159,7 +176,7 @@ def restored(story: Story, records: Sequence[Record], done: int, only: str | Non
         state: Any = role.start(node)
         if rows:
             state = states.restore(role.State, rows)
-            run.quiet[node] = states.mark(state)
+            run.stored[node] = states.mark(state, rows)
         if not is_site(node):
             run.inner.states[node] = state
             continue
@@ -169,29 +186,30 @@ def restored(story: Story, records: Sequence[Record], done: int, only: str | Non
             said = records[epoch].messages
             replay(
                 run.method, story.chapters[epoch].moment, node, state,
-                received=[message for message in said if message.receiver == node],
+                received=[message for message in said if node in message.receivers],
                 sent=[message for message in said if message.sender == node and message.round >= 1],
             )  # fmt: skip
     return run
 
 
 def verdicts(story: Story, records: Sequence[Record]) -> list[tuple[int, Verdict]]:
-    """The judge's findings on every epoch, but for those on rows that only probably hold."""
-    truth, found = story.kind.question.truth(story.ask), []
-    empty = story.kind.question.summary(story.ask).empty()
+    """The judge's findings on every epoch: whole answers against all that landed, partial ones against the taken."""
+    question, found = story.kind.question, []
+    landed, taken = (Witness.of(question, story.ask) for _ in range(2))
     for chapter, record in zip(story.chapters, records, strict=True):
-        for node in chapter.moment.present:
-            arriving, expiring = chapter.arriving.get(node, empty), chapter.expiring.get(node, empty)
-            truth.observe(chapter.moment, node, arriving, expiring)
-        probable = {(row.node, row.tick, row.key) for row in record.answers if row.confidence < 1}
-        for verdict in truth.judge(chapter.moment, record.answers):
-            if (verdict.node, verdict.tick, verdict.key) not in probable:
-                found.append((chapter.moment.epoch, verdict))
+        moment = chapter.moment
+        complete = replace(moment, missing=frozenset(), owed=False)
+        seen = synopses(landed.summary, moment, story.ask, chapter.events)
+        landed.observe(complete, seen)
+        taken.observe(moment, seen)
+        partial = is_partial(moment, record.answers)
+        judged = taken.truth.judge(moment, record.answers) if partial else landed.truth.judge(moment, record.answers)
+        found += [(moment.epoch, verdict) for verdict in judged]
     return found
 
 
 def shuffled(story: Story, rng: Random) -> Story:
-    """The same story with every roster and every mapping in another order."""
+    """The same story with every mapping in another order."""
 
     def mixed(pairs: dict[str, Any]) -> dict[str, Any]:
         return dict(rng.sample(list(pairs.items()), len(pairs)))
@@ -199,8 +217,8 @@ def shuffled(story: Story, rng: Random) -> Story:
     chapters = []
     for chapter in story.chapters:
         sites = tuple(rng.sample(chapter.moment.sites, len(chapter.moment.sites)))
-        moment = replace(chapter.moment, sites=sites, topology=story.method().topology(sites))
-        chapters.append(Chapter(moment, mixed(chapter.arriving), mixed(chapter.expiring)))
+        moment = replace(chapter.moment, sites=sites)
+        chapters.append(Chapter(moment, chapter.events, mixed(chapter.arriving), mixed(chapter.expiring)))
     return replace(story, chapters=chapters)
 
 

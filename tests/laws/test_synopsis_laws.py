@@ -26,6 +26,11 @@ every = pytest.mark.parametrize("example", examples(), ids=lambda example: examp
 mergeable = pytest.mark.parametrize(
     "example", [example for example in examples() if example.merges], ids=lambda example: example.name
 )
+joinable = pytest.mark.parametrize(
+    "example",
+    [example for example in examples() if example.merges or example.of_site],
+    ids=lambda example: example.name,
+)
 
 
 @cache
@@ -49,6 +54,14 @@ def fed(example: Example, *seeds: int) -> Synopsis:
     for seed in seeds:
         example.feed(synopsis, np.random.default_rng(seed))
     return synopsis
+
+
+def parts_of(example: Example, amount: int) -> list[Synopsis]:
+    """The synopses of so many sites, each with a batch of its own."""
+    parts = [example.of_site(site) if example.of_site else example.empty() for site in range(1, amount + 1)]
+    for site, part in enumerate(parts, 1):
+        example.feed(part, np.random.default_rng(site))
+    return parts
 
 
 def reframed(frame: bytes, body: bytes) -> bytes:
@@ -198,6 +211,57 @@ def test_restoring_then_merging_equals_merging_in_memory(example: Example) -> No
     first, second = fed(example, 1), fed(example, 2)
     restored = [decode(each.to_bytes(), type(each)) for each in (first, second)]
     assert restored[0].merge(restored[1]).to_bytes() == first.merge(second).to_bytes()
+
+
+@joinable
+def test_merging_all_does_not_depend_on_the_order_of_the_parts(example: Example) -> None:
+    parts = parts_of(example, 5)
+    kind, rng = kind_of(example), np.random.default_rng(8)
+    orders = [parts, parts[::-1], *([parts[at] for at in rng.permutation(5)] for _ in range(3))]
+    assert len({kind.merge_all(order).to_bytes() for order in orders}) == 1
+
+
+@joinable
+def test_merging_all_of_two_is_merging_them(example: Example) -> None:
+    first, second = parts_of(example, 2)
+    assert kind_of(example).merge_all([first, second]).to_bytes() == first.merge(second).to_bytes()
+
+
+@every
+def test_one_part_comes_back_as_it_was_and_is_nobody_elses(example: Example) -> None:
+    for part in (example.empty(), fed(example, 1)):
+        before = part.to_bytes()
+        merged = type(part).merge_all([part])
+        assert merged.to_bytes() == before
+        example.feed(merged, np.random.default_rng(2))
+        assert part.to_bytes() == before
+
+
+@joinable
+def test_empty_parts_change_nothing(example: Example) -> None:
+    kind, parts = kind_of(example), parts_of(example, 3)
+    empty = [example.of_site(site) if example.of_site else example.empty() for site in (7, 8)]
+    assert kind.merge_all([empty[0], parts[0], empty[1]]).to_bytes() == parts[0].to_bytes()
+    assert kind.merge_all([*parts, *empty]).to_bytes() == kind.merge_all(parts).to_bytes()
+    assert kind.merge_all(empty).to_bytes() == kind.merge_all(empty[::-1]).to_bytes()
+
+
+@joinable
+def test_merging_all_leaves_the_parts_alone(example: Example) -> None:
+    parts = parts_of(example, 3)
+    before = [part.to_bytes() for part in parts]
+    example.feed(kind_of(example).merge_all(parts), np.random.default_rng(4))
+    assert [part.to_bytes() for part in parts] == before
+
+
+@every
+def test_no_parts_and_unlike_parts_are_refused(example: Example) -> None:
+    kind = kind_of(example)
+    with pytest.raises(ValueError, match=r"^parts: at least one"):
+        kind.merge_all([])
+    for other in example.others:
+        with pytest.raises(ValueError, match=r"against|cannot"):
+            kind.merge_all([example.empty(), fed(example, 1), other()])
 
 
 @every

@@ -12,8 +12,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from monitoring_lib.hashing import hash_integers
+from monitoring_lib.hashing import SPARK_SEED, hash_integers
 from monitoring_lib.synopses.distinct_sample import DistinctSample
+from monitoring_lib.synopses.hashes import seeded
 
 SEEDS = range(300)
 MOST_FAILURES = 0.10
@@ -39,7 +40,7 @@ def by_hand(items: list[int], capacity: int, seed: int) -> tuple[int, dict[int, 
 
 
 def hashes_of(items: list[int], seed: int) -> dict[int, int]:
-    return dict(zip(items, hash_integers(np.array(items), seed).tolist(), strict=True))
+    return dict(zip(items, seeded(hash_integers(np.array(items), SPARK_SEED), seed).tolist(), strict=True))
 
 
 def test_is_the_texts_algorithm_one_item_at_a_time() -> None:

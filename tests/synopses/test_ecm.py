@@ -188,7 +188,7 @@ def test_items_hashed_by_spark_are_the_same_items() -> None:
     items, weights, ticks = stream(8, 500)
     plain, hashed = (EcmSketch.for_error(0.1, 0.9, WINDOW) for _ in range(2))
     plain.update(items, weights, ticks=ticks)
-    hashed.update(hash_items(items, SPARK_SEED), weights, ticks=ticks, hashed=True)
+    hashed.update_hashes(hash_items(items, SPARK_SEED), weights, ticks=ticks)
     assert plain.to_bytes() == hashed.to_bytes()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ every = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 Sites = tuple[list[Any], np.ndarray, np.ndarray]
 
 
-def sites(make: Any, seed: int) -> Sites:
+def sites(make: Any, seed: int, amount: int = SITES) -> Sites:
     """Sketches of many sites whose clocks differ, and all their items and ticks."""
     rng = np.random.default_rng(seed)
     sketches, items, ticks = [], [], []
-    for site in range(SITES):
+    for site in range(amount):
         sketches.append(make(site))
         items.append(np.minimum(rng.zipf(1.4, 1500), ITEMS[-1]))
         ticks.append(np.sort(rng.integers(0, 1400 + 30 * site, 1500)))
@@ -67,6 +68,21 @@ def test_the_order_of_the_parts_does_not_matter(make: Any) -> None:
     kind = type(sketches[0])
     frames = {kind.merge_all(order).to_bytes() for order in (sketches, sketches[::-1], sketches[4:] + sketches[:4])}
     assert len(frames) == 1
+
+
+@pytest.mark.parametrize("name", ["histograms", "waves"])
+def test_24_sketches_merged_at_once_keep_the_bound_of_one_level_which_a_chain_of_merges_cannot_promise(
+    name: str,
+) -> None:
+    sketches, items, ticks = sites(MAKERS[name], 6, amount=24)
+    kind, own = type(sketches[0]), sketches[0].counters.error
+    merged = kind.merge_all(sketches)
+    chained = reduce(lambda left, right: left.merge(right), sketches)
+    assert merged.counters.worst_error == pytest.approx(own + own + own * own)
+    assert chained.counters.worst_error == pytest.approx((1 + own) ** 24 - 1)
+    for span in (20, 300, WINDOW):
+        truth = np.bincount(items[ticks > ticks.max() - span], minlength=ITEMS[-1] + 1)[1:]
+        assert (abs(merged.estimates(ITEMS, span) - truth) <= merged.point_error * truth.sum()).all()
 
 
 @every

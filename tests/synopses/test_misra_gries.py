@@ -73,7 +73,7 @@ def test_the_size_follows_from_the_tolerance() -> None:
         (lambda: MisraGries.for_error(0), "tolerance"),
         (lambda: counted([1], 5).update([1], [-1]), "weights"),
         (lambda: MisraGries(capacity=5, total=3, lowered=4), "total"),
-        (lambda: counted([1], 5).merge(counted(["1"], 5)), "other"),
+        (lambda: counted([1], 5).merge(counted(["1"], 5)), "parts"),
     ],
 )
 def test_a_wrong_parameter_is_named(make: object, named: str) -> None:

@@ -149,8 +149,11 @@ def test_few_events_merge_without_loss() -> None:
 def test_equal_coins_and_other_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="coins: 4 twice; make every site's waves with coins of its own"):
         wave(4).merge(wave(4))
+    waves = [wave(3), wave(4), wave(4)]
+    for each in waves:
+        each.update(ticks=[1])
     with pytest.raises(ValueError, match="coins: the same twice"):
-        RandomisedWave.merge_all([wave(3), wave(4), wave(4)])
+        RandomisedWave.merge_all(waves)
     with pytest.raises(ValueError, match=r"promised_error: 0\.3 against 0\.2"):
         wave(4).merge(wave(5, 0.2))
     with pytest.raises(ValueError, match="confidence: 1"):

@@ -113,6 +113,8 @@ def test_counters_made_for_a_tree_keep_the_wanted_error_at_its_root(make: Any) -
     for levels in (0, 1, 3, 6):
         counter = make(0.2, 1000, merge_levels=levels)
         other = make(0.2, 1000, merge_levels=levels)
+        for each in (counter, other):
+            each.update(ticks=[1])
         for _ in range(levels):
             counter = counter.merge(other)
         assert counter.counters.merges == levels
@@ -128,6 +130,24 @@ def test_a_merge_of_many_is_one_level(make: Any) -> None:
     kind = type(parts[0])
     assert kind.merge_all(parts).counters.merges == 1
     assert kind.merge_all([kind.merge_all(parts[:5]), *parts[5:]]).counters.merges == 2
+
+
+@both
+def test_24_parts_merged_at_once_keep_the_bound_of_one_level(make: Any) -> None:
+    rng = np.random.default_rng(10)
+    for error in (0.5, 0.1, 0.03):
+        parts, weights, ticks = [make(error, 2000) for _ in range(24)], [], []
+        for part in parts:
+            weights.append(rng.integers(1, 20, 300))
+            ticks.append(np.sort(rng.integers(0, 2500, 300)))
+            part.update(weights[-1], ticks=ticks[-1])
+        merged, events = type(parts[0]).merge_all(parts), (np.concatenate(weights), np.concatenate(ticks))
+        own = parts[0].counters.error
+        assert merged.worst_error == pytest.approx(own + own + own * own)
+        for span in rng.integers(1, 2001, 100).tolist():
+            truth = exact(events, merged.window.newest - span)
+            assert abs(merged.estimate(span) - truth) <= merged.worst_error * truth
+            assert merged.bound(span).holds(truth)
 
 
 @both

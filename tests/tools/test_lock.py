@@ -16,6 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ENTRY = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; .*?)? \\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", re.MULTILINE)
 WANTED = [
     *PROJECT["project"]["dependencies"],
+    *(one for name, extra in PROJECT["project"]["optional-dependencies"].items() if name != "all" for one in extra),
     *PROJECT["dependency-groups"]["dev"],
     *PROJECT["build-system"]["requires"],
 ]

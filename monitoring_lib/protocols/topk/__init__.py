@@ -1,8 +1,4 @@
 """Top-k monitoring: the k items with the largest (or smallest) sums over all sites."""
 
-from monitoring_lib.protocols.topk.caching import Caching
-from monitoring_lib.protocols.topk.constraints import Constraints
-from monitoring_lib.protocols.topk.margins import Margins
-from monitoring_lib.protocols.topk.requery import Requery
-
-METHODS = (Margins, Constraints, Caching, Requery)
+QUESTIONS = ("top-k",)
+"""What the family answers; its methods are imported when one of them is asked for."""

@@ -9,8 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from monitoring_lib.protocols.topk.ranking import Ranking
-from monitoring_lib.protocols.topk.reallocation import UNIT
 from monitoring_lib.tally import Tally
+
+UNIT = 1024
+"""Units of adjusted sums, factors, borders and levels in one of the scaled measure."""
 
 
 class Adjusted:
@@ -64,7 +66,7 @@ class Adjusted:
         """The largest adjusted sum of all outsiders not asked for, the nameless included.
 
         Where all names are known there is no nameless object, and the border is at most the lowest member's:
-        the form printed in the text; `nothing`, where there is neither.
+        the form printed in the paper; `nothing`, where there is neither.
         """
         apart = asked | self._inside
         sums, unit = self._sums, self._unit

@@ -15,6 +15,7 @@ class TopKMethod(Method):
         return (
             before.window == self.ask.window
             and before.scale == self.ask.scale
+            and before.measure == self.ask.measure
             and before.params.order == self.ask.params.order
             and before.params.signed == self.ask.params.signed
         )

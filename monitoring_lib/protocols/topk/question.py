@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Literal
 
-import pyarrow as pa
 from pydantic import Field
 
+from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
 from monitoring_lib.errors import DataError
-from monitoring_lib.methods import Answer, Ask, Keys, Moment, Question, Summary, Truth, Verdict
+from monitoring_lib.item_counts import ItemCounts
+from monitoring_lib.methods import Ask, Keys, Moment, Question, Truth
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.topk.ranking import Ranking, Sums
 from monitoring_lib.synopses.counts import Counts
@@ -28,11 +30,21 @@ class TopKParams(Keys):
     )
     order: Literal["largest", "smallest"] = "largest"
     signed: bool = Field(default=False, description="whether sums can fall below 0")
+    totals: Decimal | None = Field(
+        default=None, ge=0, lt=1,
+        description="published totals are known within this share of themselves; 0: exactly; not given: as it comes",
+    )  # fmt: skip
 
 
 def tolerance_of(ask: Ask) -> int:
     """The tolerance in whole units of the scaled measure, rounded down."""
     return int(ask.params.tolerance * ask.scale)
+
+
+def within_share(ask: Ask, total: int, width: int) -> bool:
+    """``high - low <= totals * |total|``, where the question asks for it; with a little room for rounding in floats."""
+    share = ask.params.totals
+    return share is None or width * 10**9 <= share * abs(total) * (10**9 - 1)
 
 
 def ranked(sums: Sums, ask: Ask) -> list[tuple[str, int]]:
@@ -42,33 +54,41 @@ def ranked(sums: Sums, ask: Ask) -> list[tuple[str, int]]:
     return Ranking(sums).smallest(ask.params.k)
 
 
-def build_counts(keys: Mapping[str, pa.Array], sums: pa.Array) -> Counts:
-    return Counts.of_pairs(zip(keys["item"].to_pylist(), sums.to_pylist(), strict=True))
-
-
 class TopK(Question):
     """``V[t] + tolerance >= V[s]`` for every published t and every other s, at the end of every epoch.
 
-    V is the exact sum over all sites; with fewer than k items of a sum above 0 the missing members count 0.
+    V is the exact sum over all sites. As the largest only sums above 0 are published, so far as the
+    tolerance lets tell: ``V[t] + tolerance > 0``; where there are fewer than k, the missing members count 0.
     For the smallest the inequality is turned round, over all items ever named since the last reset.
 
-    A site that is missing counts with what it last observed. An answer that cannot be proved without such a
-    site is partial: it has one more row, without a rank and with the key '', whose `high` stands in for the
-    tolerance.
+    With `totals`, while no site is missing: ``high - low <= totals * |estimate|`` for every published row.
+
+    A site that is missing counts with what it last observed. An answer whose set cannot be proved without such a
+    site is partial: of it only the bounds of the totals are promised.
     """
 
     name = "top-k"
     Params = TopKParams
     default_method = "margins"
+    baseline = "caching"
+    shape = "ranking"
 
-    def summary(self, ask: Ask) -> Summary:
-        return Summary(keys=("item",), synopsis=Counts, build=build_counts)
+    def exact(self, ask: Ask) -> ItemCounts:
+        return ItemCounts(ask.measure)
 
     def truth(self, ask: Ask) -> Truth:
         return TopKTruth(ask)
 
     def promise(self, ask: Ask) -> str:
-        return f"valid within {ask.params.tolerance.normalize():f} (always)"
+        share = ask.params.totals
+        totals = "" if share is None else f", totals within {share.normalize():f} of themselves"
+        return f"valid within {ask.params.tolerance.normalize():f}{totals} (always)"
+
+    def meaning(self, ask: Ask) -> str:
+        tolerance = f"{ask.params.tolerance.normalize():f}"
+        if ask.params.order == "smallest":
+            return f"no item outside the list lies below one inside by more than {tolerance}; the order is by estimate"
+        return f"no item outside the list exceeds one inside by more than {tolerance}; the order inside is by estimate"
 
 
 class TopKTruth(Truth):
@@ -119,20 +139,24 @@ class TopKTruth(Truth):
             else:
                 sums[name] = total
 
-    def judge(self, moment: Moment, answers: Sequence[Answer]) -> list[Verdict]:
+    def judge(self, moment: Moment, answers: Answers) -> Verdicts:
         self._enter(moment)
-        members = [row for row in answers if row.rank is not None]
-        partial = [row for row in answers if row.rank is None]
-        verdicts = [self._judge_set(moment, members, partial)]
+        members = list(answers)
+        verdicts = [self._judge_set(moment, members)]
         for row in members:
             exact = self.sums.get(row.key, 0) / self.ask.scale
             allowed = max(row.high - row.estimate, row.estimate - row.low)
             kept = row.low <= exact <= row.high
             error = abs(row.estimate - exact)
             verdicts.append(Verdict(row.node, row.tick, row.key, "total within bounds", exact, error, allowed, kept))
-        return verdicts
+            if self.ask.params.totals is not None and not moment.missing:
+                width, most = row.high - row.low, float(self.ask.params.totals) * abs(row.estimate)
+                verdicts.append(
+                    Verdict(row.node, row.tick, row.key, "total within its share", exact, width, most, width <= most)
+                )
+        return Verdicts.of(verdicts)
 
-    def _judge_set(self, moment: Moment, rows: Sequence[Answer], partial: Sequence[Answer]) -> Verdict:
+    def _judge_set(self, moment: Moment, rows: Sequence[Answer]) -> Verdict:
         params, scale = self.ask.params, self.ask.scale
         members = {row.key for row in rows}
         direction = 1 if params.order == "largest" else -1
@@ -145,11 +169,10 @@ class TopKTruth(Truth):
             params.order == "largest" or (len(members) == min(params.k, len(self.sums)) and members <= self.sums.keys())
         )
         error = max(0, best - min(inside)) if best is not None and inside else 0
-        within = error <= tolerance_of(self.ask)
-        allowed = float(params.tolerance)
-        if partial:  # only sites that are missing excuse it
-            allowed = max(allowed, partial[0].high)
-            within = error / scale <= allowed and len(partial) == 1 and bool(moment.missing)
+        within, allowed = error <= tolerance_of(self.ask), float(params.tolerance)
+        lacking = moment.owed or bool(moment.missing)
+        if any(row.partial for row in rows) or (lacking and not rows):  # only data that is missing excuses it
+            within, allowed = lacking, math.inf
         return Verdict(
             rows[0].node if rows else COORDINATOR, moment.end, "", "set within tolerance",
             self._kth(direction) / scale, error / scale, allowed, complete and within,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from monitoring_lib.methods import Ask
+from monitoring_lib.names import Names
 from monitoring_lib.protocols.topk.question import refuse_negative, tolerance_of
 from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tally import Tally
@@ -18,20 +19,19 @@ def even_share(ask: Ask, sites: int) -> int:
     return tolerance_of(ask) // (2 * sites) if sites else 0
 
 
-def absorb(ask: Ask, node: str, sums: Tally, arriving: Counts, expiring: Counts) -> list[str]:
+def absorb(ask: Ask, node: str, sums: Tally, arriving: Counts, expiring: Counts) -> Names:
     """Brings a site's sums to the end of the epoch; the items whose sums may have changed, each once."""
-    sums.add_all(arriving.names, arriving.sums.tolist())
+    sums.add_all(arriving.names, arriving.sums)
+    touched = arriving.names
     if len(expiring):
-        sums.add_all(expiring.names, (-expiring.sums).tolist())
-        touched = list(dict.fromkeys((*arriving.names, *expiring.names)))
-    else:
-        touched = arriving.names
+        sums.add_all(expiring.names, -expiring.sums)
+        touched = touched.union(expiring.names)
     if len(expiring) or (len(arriving) and int(arriving.sums.min()) < 0):
         _tidy(ask, node, sums, touched)
     return touched
 
 
-def _tidy(ask: Ask, node: str, sums: Tally, touched: list[str]) -> None:
+def _tidy(ask: Ask, node: str, sums: Tally, touched: Names) -> None:
     values = sums.get_all(touched)
     if min(values) < 0:
         for name, value in zip(touched, values, strict=True):

@@ -6,6 +6,7 @@ import random
 import sys
 import time
 
+from jobs.lake import upkeep
 from jobs.lake.ledger import Ledger
 from jobs.lake.seals import Seal
 from jobs.lake.store import Store
@@ -41,14 +42,18 @@ def _parent(epoch: int) -> str:
     return digest
 
 
+LARGE = 1 << 30
+"""Bytes up to which files are put together."""
+
+
 def compact(root: str, epochs: int) -> None:
     """Rewrites the ledger's files and its log over and over until all epochs are sealed."""
     store = Store(root)
     for _ in range(10_000):
         table = store.opened(EPOCHS)
         try:
-            table.optimize.compact()
-            table.create_checkpoint()
+            upkeep.compact(table, LARGE)
+            upkeep.checkpoint(table)
         except Exception as error:  # a compaction that lost against a seal is what is being provoked
             print(f"compaction lost: {type(error).__name__}", file=sys.stderr)
         try:

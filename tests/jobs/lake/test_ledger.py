@@ -83,3 +83,16 @@ def test_a_landing_is_journalled_once_and_a_second_at_once_is_overtaken(ledger: 
     brought = ledger.landed("s", LENGTH, 2 * LENGTH)
     assert sorted((seal.write, seal.counts["landed"]) for seal in brought) == [("land-1", 4), ("land-2", 9)]
     assert ledger.landed("s", journal_start(CLOCK) + LENGTH, LENGTH) == []
+
+
+def test_what_was_sealed_after_a_commit_is_told_by_its_first_epoch(ledger: Ledger) -> None:
+    first = seal_of(0, "mine", "")
+    ledger.seal([first], LENGTH)
+    ledger.seal([seal_of(1, "next", first.digest)], LENGTH)
+    (tip,) = ledger.seals("s", "m", LENGTH)
+    assert tip.version == ledger.version
+    assert ledger.changed_since("s", "m", tip.version, 9 * LENGTH) is None
+    assert ledger.changed_since("s", "m", tip.version - 1, 9 * LENGTH) == LENGTH
+    ledger.seal([replace(first, write="better", revision=1, reason="late rows")], LENGTH)
+    assert ledger.changed_since("s", "m", tip.version, 9 * LENGTH) == 0
+    assert ledger.changed_since("s", "other", tip.version, 9 * LENGTH) is None

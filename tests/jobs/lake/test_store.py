@@ -116,7 +116,7 @@ def test_counts_and_fingerprints_leave_payloads_where_they_are(tmp_path: Path) -
     store = Store(str(tmp_path))
     store.append(STATES, rows(state("m", "a"), state("m", "b"), state("n", "c", "other")))
     assert store.count(STATES, ["monitor", "write"], []) == {("m", "w"): 2, ("n", "other"): 1}
-    (found,) = store.fingerprints(STATES, [("write", "=", "other")])
+    (found,) = store.fingerprints(STATES, [("write", "=", "other")]).to_pylist()
     assert found["payload"] == "2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6"  # of b"c"
     assert found["payload_bytes"] == 1
 

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from jobs.context import Context
-from jobs.handover import Handover
+from jobs.command.run import run
+from jobs.epoch.context import Context
+from jobs.epoch.handover import Handover
 from jobs.lake.content import digest_rows
-from jobs.run import run
 from monitoring_lib.config import load
 from monitoring_lib.epochs import parse_time
 from monitoring_lib.tables import TABLES, Table
@@ -91,7 +91,7 @@ class Deployment:
         """`farwatch` in a process of its own."""
         given = os.environ | {"FARWATCH_HOME": str(self.home), "FARWATCH_CONF": str(self.home / "conf")} | environment
         return subprocess.run(
-            [sys.executable, "-m", "jobs.cli", *arguments], env=given, capture_output=True, text=True,
+            [sys.executable, "-m", "jobs.command.cli", *arguments], env=given, capture_output=True, text=True,
             timeout=300, check=False,
         )  # fmt: skip
 

@@ -16,10 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jobs.run
-from jobs import cli, context
+import jobs.command.run
+from jobs.command import cli
+from jobs.command.standby import import_all
+from jobs.epoch import context
 from jobs.lake.store import Store
-from jobs.services.standby import import_all
 
 
 class Fate:
@@ -34,7 +35,7 @@ class Fate:
 
     def noting(self, name: str) -> Any:
         """A step that says that it is the one under way."""
-        step = getattr(jobs.run, name)
+        step = jobs.command.run.STEPS[name]
 
         def noted(*arguments: Any) -> None:
             self.step = name
@@ -52,8 +53,8 @@ class Fate:
 
 
 def run(fate: Fate, arguments: list[str]) -> None:
-    for name in jobs.run.STEPS:
-        setattr(jobs.run, name, fate.noting(name))
+    for name in jobs.command.run.STEPS:
+        jobs.command.run.STEPS[name] = fate.noting(name)
     setattr(context, "Store", partial(Store, committed=fate.committed))  # noqa: B010  # its own name for the class
     sys.argv[1:] = arguments
     try:

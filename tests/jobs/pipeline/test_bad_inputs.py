@@ -9,15 +9,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobs import files
-from jobs.land import land
+from jobs.input import files
+from jobs.verbs.land import land
 from monitoring_lib.epochs import to_microseconds
 from monitoring_lib.errors import DataError
 from monitoring_lib.tables import ALERTS, ANSWERS, EVENTS, LANDINGS, QUARANTINE, VALIDATIONS, Table
@@ -65,14 +65,14 @@ class Landed:
     def reasons(self, name: str) -> list[str]:
         return [row["reason"] for row in self.bad["quarantine"] if row["path"].endswith(f"/{name}")]
 
-    def refusal(self, name: str) -> str:
-        """Why a file was left where it is; it must not have landed in any part, and a person must be told."""
+    def refusal(self, name: str, there: bool = True) -> str:
+        """Why a file was left where it is; nothing of it has landed, and as long as it is there a person is told."""
         assert self.landing(name) is None
         assert self.reasons(name) == []
         [found] = [row for row in self.bad["validations"] if row["observed"].endswith(f"/{name}")]
         assert (found["step"], found["severity"], found["success"]) == ("land", "critical", False)
         assert found["detail"].startswith(found["observed"])
-        assert any(found["observed"] in row["subject"] for row in self.bad["alerts"])
+        assert any(found["observed"] in row["subject"] for row in self.bad["alerts"]) == there
         return str(found["detail"])
 
 
@@ -86,7 +86,7 @@ def landed(tmp_path_factory: pytest.TempPathFactory, spark_remote: str) -> Lande
     first = home.digests(), home.published()
     place_bad_files(home.home / "data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "digest", vanishing(files.digest))
+        patch.setattr(files, "find", vanishing(files.find))
         home.run(1, 2)
     bad = kept(home)
     for name in REFUSED:
@@ -120,13 +120,12 @@ def place_bad_files(data: Path) -> None:
     (data / "junk.csv").write_bytes(bytes(range(256)) * 40)
 
 
-def vanishing(digest: Any) -> Any:
-    """A digest after which one file is gone: it was found, and is not there when it is read."""
+def vanishing(find: Any) -> Any:
+    """A look at the files after which one is gone: it was found, and is not there when it is read."""
 
-    def then_gone(path: str) -> Any:
-        found = digest(path)
-        if path.endswith("/vanishing.csv"):
-            Path(path).unlink()
+    def then_gone(pattern: str, home: Path) -> Any:
+        found = find(pattern, home)
+        (home / "data" / "vanishing.csv").unlink(missing_ok=True)
         return found
 
     return then_gone
@@ -236,7 +235,7 @@ def test_a_site_never_seen_joins_with_its_first_rows(landed: Landed) -> None:
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_told_and_lands_when_it_is_back(landed: Landed) -> None:
-    assert "is gone; it will be landed if it comes back" in landed.refusal("vanishing.csv")
+    assert "is gone; it will be landed if it comes back" in landed.refusal("vanishing.csv", there=False)
     assert not [row for row in landed.bad["events"] if row["item"] == "vanishing"]
 
 
@@ -248,16 +247,20 @@ def test_a_refused_file_lands_once_it_is_put_right(landed: Landed, name: str) ->
     assert to_microseconds(event["time"]) == (ORIGIN + 2 * HOUR) * 1_000_000
 
 
-def test_a_bad_file_alone_is_an_error_the_first_time_and_holds_up_no_epoch_twice(landed: Landed) -> None:
-    """Last of all, for it leaves the shared deployment a file that cannot be landed."""
-    path = landed.home.home / "data" / "alone.csv"
+def test_a_bad_file_alone_is_an_error_the_first_time_and_holds_up_no_epoch_twice(
+    deploy: Callable[..., Deployment],
+) -> None:
+    home = deploy(monitors=(BUSIEST,), settings=ONE_PARTITION)
+    home.add_file("good.csv", shopping(41, 1)[0])
+    given = home.handover(0, 1)
+    land(home.context(), given)
+    path = home.home / "data" / "alone.csv"
     path.write_bytes(bytes(range(256)))
-    given = landed.home.handover(3, 4)
     with pytest.raises(DataError, match=r"no file of shop could be landed; .*alone\.csv: "):
-        land(landed.home.context(), given)
+        land(home.context(), given)
     assert path.exists()
-    land(landed.home.context(), given)
-    assert given.landing == 3
+    land(home.context(), given)
+    assert given.landing == 1
 
 
 def most_often(keys: Iterable[Any]) -> int:

@@ -7,9 +7,10 @@ from typing import Any, NoReturn
 
 import pytest
 
-from jobs.handover import Handover
-from jobs.run import STEPS
-from jobs.session import REMOTE
+from jobs.command.run import STEPS
+from jobs.epoch.handover import Handover
+from jobs.spark.session import REMOTE
+from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import MESSAGES
 from tests.jobs.pipeline.deployment import BUSIEST, RECENT, Deployment, shopping
 
@@ -27,7 +28,7 @@ class Away:
     """Stands for the sites' storage: whatever is asked of it is an error."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AssertionError(f"a coordinator's step asked the sites' storage for {name!r}")
+        raise StorageError(f"a coordinator's step asked the sites' storage for {name!r}")
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_only_a_round_that_asks_sites_needs_their_storage(deploy: Deploy) -> Non
     asking = deploy(monitors=(BUSIEST | {"method": "constraints"},))
     asking.add_file("0.csv", shopping(3, 1)[0])
     given = run_steps(asking, AT_SITES, asking.handover(0, 1))
-    with pytest.raises(AssertionError, match="asked the sites' storage"):
+    with pytest.raises(StorageError, match="asked the sites' storage"):
         run_steps(asking, ("resolve",), given, sites=Away())
     run_steps(asking, AT_THE_CENTRE, given)
     assert any(row["round"] > 0 for row in asking.rows(MESSAGES))

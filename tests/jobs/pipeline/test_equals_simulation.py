@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jobs import simulate
-from jobs.generate import generate
+from jobs.simulation import command as simulate
+from jobs.simulation.generate import generate
 from monitoring_lib.protocols import methods
 from monitoring_lib.tables import ANSWERS, MESSAGES, Table
 from tests.jobs.pipeline.deployment import Deployment
@@ -55,6 +55,7 @@ def assert_equals_simulation(deployed: Deployment, monitor: str, out: Path) -> N
         columns=columns,
         epoch=source["epoch"],
         origin=source["origin"],
+        scale=source.get("scale"),
         out=out,
         home=deployed.home,
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from jobs.chain import Chain
-from jobs.context import Context
+from jobs.epoch.context import Context
 from jobs.lake.seals import Seal
-from jobs.restoring import moment_of
-from monitoring_lib.epochs import to_microseconds
-from monitoring_lib.methods import Answer
-from monitoring_lib.network import node_of_site
+from monitoring_lib.answers import Answer, Answers
+from monitoring_lib.epochs import Clock, to_microseconds
+from monitoring_lib.methods import Method, Moment
+from monitoring_lib.network import Roster, node_of_site
 from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tables import ANSWERS, EVENTS, VALIDATIONS
 from tests.jobs.pipeline.deployment import BUSIEST, HOUR, RECENT, SOURCE, Deployment, shopping
@@ -21,6 +20,8 @@ from tests.jobs.pipeline.deployment import BUSIEST, HOUR, RECENT, SOURCE, Deploy
 pytestmark = pytest.mark.spark
 EPOCHS = 8
 LATE_STARTER, OUT, WILD = "site 3", "site 1", "site 2"
+SET_ASIDE = 5
+"""The epoch in which events were set aside: answers whose window holds it are partial."""
 MONITORS = (BUSIEST | {"method": "margins"}, RECENT, RECENT | {"name": "recent-margins", "method": "margins"})
 STRICT = SOURCE | {"quality": {"freshness": 0, "ranges": {"value": [0, 100]}}}
 
@@ -69,29 +70,37 @@ def judged(deployed: Deployment, context: Context, named: Mapping[str, Any]) -> 
     """Judges every epoch of a monitor by the sealed events; how many epochs that were."""
     source, monitor = context.config.source("shop"), context.config.monitor(named["name"])
     seals = context.lake.ledger.seals(source.name, monitor.name)
-    method, _ = monitor.method_objects(source.epoch, source.scale)
+    method, _ = monitor.method_objects(source)
     truth, window = method.question.truth(method.ask), method.ask.window
     counted = count_events(deployed, monitor.measure)
     published = deployed.rows(ANSWERS)
-    chain = Chain(source, monitor, [])
+    roster, last_seen = Roster(), dict[str, int]()
     for epoch, seal in enumerate(seals):
-        roster = sorted(chain.roster | set(seal.joined_sites))
-        moment = moment_of(chain, method, epoch, roster, seal.missing_sites)
-        for site in (site for site in roster if site not in seal.missing_sites):
+        roster = roster.joined({node_of_site(site): () for site in seal.joined_sites})
+        moment = moment_of(method, source.clock, epoch, roster, seal.missing_sites)
+        for site in moment.present:
             leaving = [
                 counted.get((site, at), Counts())
-                for at in window.leaving(chain.last_seen.get(site, -1), epoch)
+                for at in window.leaving(last_seen.get(site, -1), epoch)
                 if took_part(seals, site, at)
             ]
-            expired = Counts()
-            for counts in leaving:
-                expired = expired.merge(counts)
-            truth.observe(moment, node_of_site(site), counted.get((site, epoch), Counts()), expired)
-        chain.extend(seal.epoch_start, seal.joined_sites, seal.missing_sites)
-        verdicts = truth.judge(moment, [answer(row) for row in published if of(row, monitor.name, seal)])
-        assert verdicts
-        assert all(verdict.kept for verdict in verdicts), (monitor.name, epoch, verdicts)
+            truth.observe(moment, site, counted.get((site, epoch), Counts()), Counts.merge_all([Counts(), *leaving]))
+            last_seen[site] = epoch
+        answers = Answers.of(answer(row) for row in published if of(row, monitor.name, seal))
+        verdicts = truth.judge(moment, answers)
+        assert len(verdicts)
+        assert all(verdicts.column("kept")), (monitor.name, epoch, list(verdicts))
+        if moment.owed:
+            assert set(answers.column("partial")) == {True}
     return len(seals)
+
+
+def moment_of(method: Method, clock: Clock, epoch: int, roster: Roster, missing: Sequence[str]) -> Moment:
+    return Moment(
+        epoch, clock.start_of(epoch), clock.end_of(epoch), method.ask.window.period_of(epoch),
+        method.topology(roster), roster.sites, frozenset(map(node_of_site, missing)),
+        owed=SET_ASIDE in method.ask.window.members(epoch),
+    )  # fmt: skip
 
 
 def took_part(seals: list[Seal], site: str, epoch: int) -> bool:
@@ -103,7 +112,7 @@ def of(row: Mapping[str, Any], monitor: str, seal: Seal) -> bool:
 
 
 def answer(row: Mapping[str, Any]) -> Answer:
-    names = ("key", "rank", "estimate", "low", "high", "confidence")
+    names = ("key", "rank", "estimate", "low", "high", "confidence", "partial")
     return Answer(row["node"], to_microseconds(row["tick"]), *(row[name] for name in names))
 
 

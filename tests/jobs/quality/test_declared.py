@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from jobs.findings import Finding
 from jobs.quality import check_rows
+from jobs.quality.findings import Finding
 from monitoring_lib.epochs import to_microseconds
 from monitoring_lib.tables import ANSWERS, DRAFTS, LANDINGS, MESSAGES, TABLES, Column, Kind, Table
 

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from jobs.findings import Finding
 from jobs.quality import check_sites, history_epochs, statistics_schema
+from jobs.quality.findings import Finding
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import parse_duration, parse_time
 

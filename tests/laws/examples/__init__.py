@@ -55,6 +55,8 @@ class Example:
     """Whether two synopses of the same data agree as promised."""
     others: tuple[Callable[[], Any], ...] = ()
     """Makers of the same class with another parameter or seed, each of which merge must refuse."""
+    of_site: Callable[[int], Any] | None = None
+    """An empty synopsis of the site with this number, where sites must differ; else all are as `empty` makes them."""
     merges: bool = True
     """Whether it can be merged at all; if not, merge raises ValueError or TypeError."""
     merge_equals_whole: bool = True

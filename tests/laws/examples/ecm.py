@@ -92,12 +92,13 @@ EXAMPLES = [
         same=agree,
         others=(lambda: EcmWaveSketch.for_error(0.2, 0.8, WINDOW, 200, seed=1),),
     ),
-    # Equal coins, as all sketches made here have, are refused by merges: those are tested with the class.
+    # Equal coins, as all that `empty` makes have, are refused by merges; sites have coins of their own.
     Example(
         name="ecm of randomised waves",
         empty=lambda: RandomisedEcmSketch.for_error(0.5, 0.5, WINDOW, coins=1),
         feed=by_time,
         feed_singly=by_time_singly,
+        of_site=lambda site: RandomisedEcmSketch.for_error(0.5, 0.5, WINDOW, coins=site),
         merges=False,
     ),
     Example(

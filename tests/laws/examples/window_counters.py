@@ -110,12 +110,13 @@ EXAMPLES = [
         feed_singly=by_count_singly,
         merges=False,
     ),
-    # Equal coins, as all waves made here have, are refused by merges: those are tested with the class.
+    # Equal coins, as all that `empty` makes have, are refused by merges; sites have coins of their own.
     Example(
         name="randomised wave by time",
         empty=lambda: RandomisedWave.for_error(0.4, 0.8, WINDOW, coins=1),
         feed=by_time(in_order),
         feed_singly=by_time_singly(in_order),
+        of_site=lambda site: RandomisedWave.for_error(0.4, 0.8, WINDOW, coins=site),
         merges=False,
     ),
     Example(

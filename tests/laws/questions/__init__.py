@@ -7,25 +7,36 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import Any
 
 from monitoring_lib.epochs import Window
-from monitoring_lib.methods import Ask, Keys
+from monitoring_lib.methods import Ask, Method
+from monitoring_lib.summaries import Cell
+
+EPOCH = 60_000_000
+"""Microseconds of an epoch in a story."""
+
+Event = dict[str, Any]
+"""Texts by key (item, by, …), `tick` as a number counted from the origin, `value` (None: no reading)."""
 
 
 @dataclass(frozen=True)
 class Maker:
-    """Draws a monitor, then what each site counts in each epoch of it."""
+    """Draws a monitor, then what happens at each site in each epoch of it."""
 
     question: str
-    monitor: Callable[[Random], tuple[Keys, Window, int]]
-    """The question's parameters, the window and the scale."""
-    synopsis: Callable[[Random, Ask, str, int, int], Any]
-    """What a site counts between two times; never empty."""
+    ask: Callable[[Random, type[Method]], Ask]
+    """A whole ask for a method, with options that the method has."""
+    events: Callable[[Random, Ask, Cell], Sequence[Event]]
+    """What happens in a cell, in order of time; never nothing."""
+    restless: bool = False
+    """Whether states change with time alone, or nodes speak when nothing has happened."""
+    placement: Callable[[str], tuple[str, ...]] = lambda node: ()
+    """Where in a tree a node belongs, for methods that ask for it."""
 
 
 @cache
@@ -38,5 +49,9 @@ def growing_or_reset(rng: Random) -> Window:
     return Window(reset=rng.choice([None, None, 5, 9]))
 
 
+def sliding(rng: Random) -> Window:
+    return Window(length=rng.choice([1, 2, 3, 7]))
+
+
 def any_window(rng: Random) -> Window:
-    return rng.choice([growing_or_reset(rng), Window(length=rng.choice([1, 2, 3, 7]))])
+    return rng.choice([growing_or_reset(rng), sliding(rng)])

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from random import Random
 
-from monitoring_lib.epochs import Window
-from monitoring_lib.methods import Ask, Keys
-from monitoring_lib.synopses.counts import Counts
-from tests.laws.questions import Maker, growing_or_reset
+from monitoring_lib.methods import Ask, Keys, Method
+from monitoring_lib.summaries import Cell, Measure
+from tests.laws.questions import EPOCH, Event, Maker, growing_or_reset
 
 
-def monitor(rng: Random) -> tuple[Keys, Window, int]:
-    return Keys(), growing_or_reset(rng), 1
+def ask(rng: Random, kind: type[Method]) -> Ask:
+    return Ask(Keys(), kind.Options(), growing_or_reset(rng), 1, Measure("max", "value"), EPOCH, EPOCH)
 
 
-def synopsis(rng: Random, ask: Ask, node: str, start: int, end: int) -> Counts:
-    return Counts.of_pairs([("value", rng.randint(1, 1 << rng.randint(1, 60)))])
+def events(rng: Random, ask: Ask, cell: Cell) -> list[Event]:
+    return [{"item": "value", "value": rng.randint(1, 1 << rng.randint(1, 52))}]
 
 
-MAKER = Maker("largest-value", monitor, synopsis)
+MAKER = Maker("largest-value", ask, events)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from random import Random
 
-import numpy as np
+from monitoring_lib.methods import Ask, Keys, Method
+from monitoring_lib.summaries import Cell, Measure
+from tests.laws.questions import EPOCH, Event, Maker, any_window
 
-from monitoring_lib.epochs import Window
-from monitoring_lib.methods import Ask, Keys
-from tests.laws.questions import Maker, any_window
-from tests.laws.toys.running_sum import TickSums, summed
-
-
-def monitor(rng: Random) -> tuple[Keys, Window, int]:
-    return Keys(), any_window(rng), 1
+TICK = 1_000_000
 
 
-def synopsis(rng: Random, ask: Ask, node: str, start: int, end: int) -> TickSums:
-    ticks = np.array([rng.randrange(start, end) for _ in range(rng.randint(1, 5))])
-    return TickSums(*summed(ticks, np.array([rng.randint(-9, 99) for _ in ticks])))
+def ask(rng: Random, kind: type[Method]) -> Ask:
+    window = any_window(rng)
+    span = None if window.length is None else window.length * EPOCH // TICK
+    return Ask(Keys(), kind.Options(), window, 1, Measure("sum", "value"), EPOCH, TICK, span)
 
 
-MAKER = Maker("running-sum", monitor, synopsis)
+def events(rng: Random, ask: Ask, cell: Cell) -> list[Event]:
+    ticks = sorted(cell.first_tick + rng.randrange(cell.ticks) for _ in range(rng.randint(1, 5)))
+    return [{"tick": tick, "value": rng.randint(-9, 99)} for tick in ticks]
+
+
+MAKER = Maker("running-sum", ask, events)

@@ -7,31 +7,15 @@ something larger, or when the ring has changed, and passes on what is news to it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-
+from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
 from monitoring_lib.codec import Image
-from monitoring_lib.methods import (
-    Answer,
-    Ask,
-    Keys,
-    Method,
-    Moment,
-    NoOptions,
-    Question,
-    SiteRole,
-    Summary,
-    Truth,
-    Verdict,
-)
-from monitoring_lib.network import Delivery, Letter, Mesh, Post, Topology
+from monitoring_lib.item_counts import ItemCounts
+from monitoring_lib.methods import Ask, Keys, Method, Moment, NoOptions, Question, SiteRole, Truth
+from monitoring_lib.network import Delivery, Letter, Mesh, Post, Roster, Topology
 from monitoring_lib.synopses.counts import Counts
-
-
-def build(keys: Mapping[str, pa.Array], sums: pa.Array) -> Counts:
-    return Counts.of_pairs(zip(keys["item"].to_pylist(), sums.to_pylist(), strict=True))
 
 
 class Maximum(Question):
@@ -40,15 +24,21 @@ class Maximum(Question):
     name = "largest-value"
     Params = Keys
     default_method = "gossip"
+    baseline = "gossip"
+    shape = "views"
+    windows = frozenset(("growing", "reset"))
 
-    def summary(self, ask: Ask) -> Summary:
-        return Summary(keys=("item",), synopsis=Counts, build=build)
+    def exact(self, ask: Ask) -> ItemCounts:
+        return ItemCounts(ask.measure)
 
     def truth(self, ask: Ask) -> Truth:
         return MaximumTruth()
 
     def promise(self, ask: Ask) -> str:
         return "exact where no site is missing (always)"
+
+    def meaning(self, ask: Ask) -> str:
+        return "every site that is present knows the largest value, unless another site is missing"
 
 
 class MaximumTruth(Truth):
@@ -63,17 +53,17 @@ class MaximumTruth(Truth):
         if self.period != moment.period:
             self.period, self.largest = moment.period, 0
 
-    def judge(self, moment: Moment, answers: Sequence[Answer]) -> list[Verdict]:
+    def judge(self, moment: Moment, answers: Answers) -> Verdicts:
         self._enter(moment)
         by_node = {row.node: row for row in answers}
         verdicts = []
         for node in moment.present:
             row = by_node.get(node)
             kept = row is not None and row.low <= self.largest <= row.high
-            sharp = row is not None and (bool(moment.missing) or row.low == row.high)
+            sharp = row is not None and (row.partial or row.low == row.high)
             error = abs(row.estimate - self.largest) if row else math.inf
             verdicts.append(Verdict(node, moment.end, "", "largest value", self.largest, error, 0, kept and sharp))
-        return verdicts
+        return Verdicts.of(verdicts)
 
 
 def largest_of(counts: Counts) -> int:
@@ -106,16 +96,17 @@ class Peer(SiteRole[PeerState]):
         changed, state.ring = ring != state.ring, ring
         return self._tell(state) if state.largest > before or changed else ()
 
-    def receive(self, state: PeerState, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
+    def receive(self, state: PeerState, moment: Moment, round_: int, inbox: Sequence[Delivery]) -> Iterable[Post]:
         before = self._enter(state, moment)
         for delivery in inbox:
             assert isinstance(delivery.letter, News)
             state.largest = max(state.largest, delivery.letter.largest)
         return self._tell(state) if state.largest > before else ()
 
-    def answers(self, state: PeerState, moment: Moment) -> list[Answer]:
-        high = math.inf if moment.missing else state.largest
-        return [Answer(state.node, moment.end, "", None, state.largest, state.largest, high)]
+    def answers(self, state: PeerState, moment: Moment) -> Answers:
+        high, partial = (math.inf, True) if moment.missing else (state.largest, False)
+        row = Answer(state.node, moment.end, "", None, state.largest, state.largest, high, partial=partial)
+        return Answers.of([row])
 
     @staticmethod
     def _enter(state: PeerState, moment: Moment) -> int:
@@ -128,7 +119,7 @@ class Peer(SiteRole[PeerState]):
     def _tell(state: PeerState) -> Iterator[Post]:
         at, letter = state.ring.index(state.node), News(state.largest)
         beside = {state.ring[at - 1], state.ring[(at + 1) % len(state.ring)]} - {state.node}
-        return (Post(peer, letter, "news") for peer in sorted(beside))
+        return iter([Post(tuple(beside), letter, "news")] if beside else [])
 
 
 class Gossip(Method):
@@ -141,5 +132,5 @@ class Gossip(Method):
         super().__init__(ask)
         self.site = Peer(ask)
 
-    def topology(self, sites: tuple[str, ...]) -> Topology:
-        return Mesh(sites)
+    def topology(self, roster: Roster) -> Topology:
+        return Mesh(roster.sites)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from monitoring_lib.answers import Answers, Verdict, Verdicts
 from monitoring_lib.codec import Ints
-from monitoring_lib.methods import Answer, Ask, Keys, Moment, Question, Summary, Truth, Verdict
+from monitoring_lib.methods import Ask, Keys, Moment, Question, Truth
+from monitoring_lib.summaries import Cell, Measure, Rows, Summary
 from monitoring_lib.synopses.base import Synopsis
 
 BUSY = "busy ticks"
@@ -46,9 +46,23 @@ def leaving_at(start: int, expiring: TickSums) -> TickSums:
     return TickSums(np.array([start]), np.array([-int(expiring.sums.sum())]))
 
 
-def build(keys: Mapping[str, pa.Array], sums: pa.Array) -> TickSums:
-    ticks = np.array(keys["tick"].to_pylist(), np.int64)
-    return TickSums(*summed(ticks, np.array(sums.to_pylist(), np.int64)))
+@dataclass(frozen=True)
+class SumsByTick(Summary):
+    """Times are those of a tick's end."""
+
+    synopsis = TickSums
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return ("tick",)
+
+    @property
+    def measure(self) -> Measure:
+        return Measure("sum", "value")
+
+    def build(self, cell: Cell, rows: Rows) -> TickSums:
+        within = rows.keys["tick"].to_numpy() - cell.first_tick
+        return TickSums(cell.start + (within + 1) * cell.tick, rows.values.to_numpy())
 
 
 class RunningSum(Question):
@@ -57,15 +71,20 @@ class RunningSum(Question):
     name = "running-sum"
     Params = Keys
     default_method = "summing-tree"
+    baseline = "summing-tree"
+    shape = "series"
 
-    def summary(self, ask: Ask) -> Summary:
-        return Summary(keys=("tick",), synopsis=TickSums, build=build)
+    def exact(self, ask: Ask) -> SumsByTick:
+        return SumsByTick()
 
     def truth(self, ask: Ask) -> Truth:
         return RunningTruth()
 
     def promise(self, ask: Ask) -> str:
         return "exact at every tick (always)"
+
+    def meaning(self, ask: Ask) -> str:
+        return "the sum over all sites, at every tick at which something happened"
 
 
 class RunningTruth(Truth):
@@ -88,7 +107,7 @@ class RunningTruth(Truth):
         if self.period != moment.period:
             self.period, self.base, self.busy = moment.period, 0, set()
 
-    def judge(self, moment: Moment, answers: Sequence[Answer]) -> list[Verdict]:
+    def judge(self, moment: Moment, answers: Answers) -> Verdicts:
         self._enter(moment)
         totals = self.base + np.cumsum(self.changes.sums)
         exact = dict(zip(self.changes.ticks.tolist(), totals.tolist(), strict=True))
@@ -98,12 +117,13 @@ class RunningTruth(Truth):
             Verdict(
                 row.node, row.tick, row.key, "busy ticks, probably", len(self.busy),
                 abs(row.estimate - len(self.busy)), row.high - row.low, row.low <= len(self.busy) <= row.high,
+                row.confidence,
             )
             for row in answers if row.key == BUSY
         ]  # fmt: skip
-        for tick in exact.keys() | rows.keys():
-            row, truth = rows.get(tick), exact.get(tick)
+        for tick in (exact.keys() - {moment.start}) | rows.keys():  # what leaves may leave later
+            row, truth = rows.get(tick), self.base + int(self.changes.sums[self.changes.ticks <= tick].sum())
             kept = row is not None and row.low == row.high == truth
-            error = abs(row.estimate - truth) if row is not None and truth is not None else np.inf
-            verdicts.append(Verdict("@coordinator", tick, "", "running sum", truth or 0, error, 0, kept))
-        return sorted(verdicts, key=lambda verdict: (verdict.tick, verdict.key))
+            error = abs(row.estimate - truth) if row is not None else np.inf
+            verdicts.append(Verdict("@coordinator", tick, "", "running sum", truth, error, 0, kept))
+        return Verdicts.of(sorted(verdicts, key=lambda verdict: (verdict.tick, verdict.key)))

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from monitoring_lib.answers import Answer, Answers
 from monitoring_lib.codec import Image, Ints, Words
 from monitoring_lib.hashing import hash_integers, hash_text
-from monitoring_lib.methods import Answer, Ask, InnerRole, Method, Moment, NoOptions, Role, SiteRole
-from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post, Topology, Tree
+from monitoring_lib.methods import Ask, InnerRole, Method, Moment, NoOptions, Role, SiteRole
+from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post, Roster, Topology, Tree
 from monitoring_lib.tally import Tally
 from tests.laws.toys.running_sum import BUSY, CELLS, RunningSum, TickSums, leaving_at, none, summed
 
@@ -100,7 +101,7 @@ class Leaf(SiteRole[LeafState]):
         if len(change.ticks):
             yield Post(state.region, Increment(change.ticks, change.sums, state.bits), "counted")
 
-    def receive(self, state: LeafState, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
+    def receive(self, state: LeafState, moment: Moment, round_: int, inbox: Sequence[Delivery]) -> Iterable[Post]:
         for delivery in inbox:
             assert isinstance(delivery.letter, Held)
             state.told = delivery.letter.total
@@ -115,7 +116,7 @@ class Branch(InnerRole[BranchState]):
     def start(self, node: str) -> BranchState:
         return BranchState(node)
 
-    def receive(self, state: BranchState, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
+    def receive(self, state: BranchState, moment: Moment, round_: int, inbox: Sequence[Delivery]) -> Iterable[Post]:
         if state.period != moment.period:
             state.period, state.total, state.bits = moment.period, 0, empty_bits()
         parts = [delivery.letter for delivery in inbox if isinstance(delivery.letter, Increment)]
@@ -148,14 +149,18 @@ class Region(Branch):
 
 
 class Root(Branch):
-    def answers(self, state: BranchState, moment: Moment) -> list[Answer]:
+    def answers(self, state: BranchState, moment: Moment) -> Answers:
         ticks, sums = (state.ticks, state.sums) if state.epoch == moment.epoch else (none(), none())
         running = state.total - int(sums.sum()) + np.cumsum(sums)
         at = dict(zip(ticks.tolist(), running.tolist(), strict=True)) | {moment.end: state.total}
-        rows = [Answer(COORDINATOR, tick, "", None, total, total, total) for tick, total in sorted(at.items())]
+        gone = bool(moment.missing) and self.ask.window.length is not None
+        rows = [
+            Answer(COORDINATOR, tick, "", None, total, total, total, partial=gone) for tick, total in sorted(at.items())
+        ]
         zeros = CELLS - sum(word.bit_count() for word in state.bits.tolist())
         estimate = CELLS * math.log(CELLS / max(1, zeros))
-        return [*rows, Answer(COORDINATOR, moment.end, BUSY, None, estimate, 0, 3 * estimate, confidence=0.9)]
+        busy = Answer(COORDINATOR, moment.end, BUSY, None, estimate, 0, 3 * estimate, confidence=0.9, partial=gone)
+        return Answers.of([*rows, busy])
 
 
 class SummingTree(Method):
@@ -168,8 +173,8 @@ class SummingTree(Method):
         super().__init__(ask)
         self.site, self.root, self.region = Leaf(ask), Root(ask), Region(ask)
 
-    def topology(self, sites: tuple[str, ...]) -> Topology:
-        parents = {site: region_of(site) for site in sites}
+    def topology(self, roster: Roster) -> Topology:
+        parents = {site: region_of(site) for site in roster.sites}
         return Tree(parents | dict.fromkeys(sorted(set(parents.values())), COORDINATOR))
 
     def role(self, node: str) -> Role[Any]:

@@ -3,54 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
-from monitoring_lib.engine import Network, Settled
+from monitoring_lib.answers import Verdicts
+from monitoring_lib.engine import Settled
 from monitoring_lib.epochs import Window
 from monitoring_lib.errors import DataError
-from monitoring_lib.methods import Ask, Moment, NoOptions, Verdict
-from monitoring_lib.network import COORDINATOR, Star
+from monitoring_lib.methods import Ask, NoOptions
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.topk.caching import Caching
 from monitoring_lib.protocols.topk.question import TopKParams, tolerance_of
-from monitoring_lib.synopses.counts import Counts
+from tests.protocols.topk.driver import Run
 
 Sums = Mapping[str, int]
 
 
 @dataclass
 class Watch:
-    """Caching and the judge side by side, with what each site observed for its window."""
+    """Caching and the judge side by side; sites are letters."""
 
     ask: Ask
-    epoch: int = 0
-    seen: dict[str, dict[int, Counts]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.network = Network(Caching(self.ask))
-        self.truth = Caching.question.truth(self.ask)
+        self.run = Run(Caching(self.ask))
 
-    def step(self, events: Mapping[str, Sums], sites: str = "ab", missing: str = "") -> tuple[Settled, list[Verdict]]:
-        names, window = tuple(sites), self.ask.window
-        start, period = 10 * self.epoch, window.period_of(self.epoch)
-        moment = Moment(self.epoch, start, start + 10, period, Star(names), names, frozenset(missing))
-        arriving, expiring = {}, {}
-        for node in moment.present:
-            past = self.seen.setdefault(node, {})
-            leaving = [past[e] for e in window.leaving(max(past, default=-1), self.epoch) if e in past]
-            expiring[node] = Counts.of(
-                [n for c in leaving for n, _ in c], np.array([v for c in leaving for _, v in c], np.int64)
-            )
-            arriving[node] = past[self.epoch] = Counts.of_pairs(events.get(node, {}).items())
-            self.truth.observe(moment, node, arriving[node], expiring[node])
-        settled = self.network.step(moment, arriving, expiring)
-        self.epoch += 1
-        return settled, self.truth.judge(moment, settled.answers)
+    def step(self, events: Mapping[str, Sums], sites: str = "ab", missing: str = "") -> tuple[Settled, Verdicts]:
+        self.run.step(events, missing, sites)
+        return self.run.settled[-1], self.run.verdicts[-1]
 
 
 def watch(window: Window | None = None, scale: int = 1, **params: Any) -> Watch:
@@ -96,8 +80,8 @@ def test_what_did_not_drift_is_not_sent_again() -> None:
 
 def test_only_sites_speak_once_an_epoch_and_entries_are_counted() -> None:
     settled, _ = watch().step({"a": {"x": 5, "y": 4}, "b": {"z": 1}})
-    assert [(m.sender, m.receiver, m.round, m.kind, m.entries) for m in settled.messages] == [
-        ("a", COORDINATOR, 0, "values", 2), ("b", COORDINATOR, 0, "values", 1),
+    assert [(m.sender, m.receivers, m.round, m.kind, m.entries) for m in settled.messages] == [
+        ("a", (COORDINATOR,), 0, "values", 2), ("b", (COORDINATOR,), 0, "values", 1),
     ]  # fmt: skip
 
 
@@ -117,14 +101,14 @@ def test_an_answer_is_marked_partial_where_a_missing_site_was_not_told_of_a_join
     events = {site: {"x": 4} for site in "b" + newcomers}
     settled, verdicts = watched.step(events, sites="ab" + newcomers, missing="a")
     assert all(verdict.kept for verdict in verdicts)
-    (member, partial) = settled.answers
+    (member,) = settled.answers
+    assert member.partial
+    assert (member.rank, member.key) == (1, "x")
     assert member.low <= 94 <= member.high
-    assert (partial.rank, partial.key) == (None, "")
-    assert partial.high > 100
     settled, verdicts = watched.step({}, sites="ab" + newcomers)
     assert said(settled) == {"a": {"x": 25}}, "once it is back, the site closes its gap"
     assert all(verdict.kept for verdict in verdicts)
-    assert [row.rank for row in settled.answers] == [1]
+    assert [(row.rank, row.partial) for row in settled.answers] == [(1, False)]
 
 
 def test_a_reset_forgets_at_both_ends() -> None:
@@ -239,6 +223,7 @@ def test_the_promise_holds_at_every_epoch_of_random_streams(seed: int) -> None:
         tolerance=rng.choice([0, 5, 40]),
     )
     known = rng.randint(1, 3)
+    sets_aside = order == "largest" and rng.random() < 0.3  # an item once named stays a candidate for the smallest
     for _ in range(30):
         known = min(len(ROSTER), known + (rng.random() < 0.2))
         sites = ROSTER[:known]
@@ -246,11 +231,15 @@ def test_the_promise_holds_at_every_epoch_of_random_streams(seed: int) -> None:
         size = rng.choice([1, 4, 60])
         low = -size if signed else 1
         events = {
-            site: {item: rng.randint(low, size) for item in rng.sample("pqrstu", rng.randint(0, 4))} for site in sites
+            site: {item: rng.randint(low, size) for item in rng.sample("pqrstu", rng.randint(0, 4))}
+            for site in sites
+            if sets_aside or site not in missing
         }
         settled, verdicts = watched.step(events, sites, missing)
-        assert [verdict for verdict in verdicts if not verdict.kept] == []
+        if len(settled.answers) or not missing:
+            assert [verdict for verdict in verdicts if not verdict.kept] == []
+        owed = watched.run.moments[-1].owed
+        assert all(row.partial for row in settled.answers) if owed else missing or not settled.answers.any_partial
         if not missing:
-            assert not [row for row in settled.answers if row.rank is None]
             width = tolerance_of(watched.ask) / 2 / watched.ask.scale
-            assert all(row.high - row.estimate <= width for row in settled.answers)
+            assert all(row.high - row.estimate <= width + 1e-9 for row in settled.answers)

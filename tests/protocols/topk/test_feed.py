@@ -13,7 +13,7 @@ import pytest
 from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Ask
 from monitoring_lib.protocols.topk.constraints import Constraints, ConstraintsOptions
-from monitoring_lib.protocols.topk.feed import EventFeed
+from monitoring_lib.protocols.topk.constraints.feed import EventFeed
 from monitoring_lib.protocols.topk.question import TopKParams
 from tests.protocols.topk.driver import Run
 

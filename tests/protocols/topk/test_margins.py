@@ -12,12 +12,14 @@ from monitoring_lib.codec import decode
 from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Moment
 from monitoring_lib.network import COORDINATOR, Message, Post
-from monitoring_lib.protocols.topk import messages
 from monitoring_lib.protocols.topk.caching import Caching
+from monitoring_lib.protocols.topk.letters import Values
 from monitoring_lib.protocols.topk.margins import Margins
-from monitoring_lib.protocols.topk.margins_bounds import Bounds, MarginsCentre
-from monitoring_lib.protocols.topk.margins_centre import MarginsCentreRole
-from monitoring_lib.protocols.topk.margins_upkeep import filled
+from monitoring_lib.protocols.topk.margins.bounds import Evidence
+from monitoring_lib.protocols.topk.margins.coordinator import MarginsCoordinator
+from monitoring_lib.protocols.topk.margins.letters import FirstValues, Raise, Widths
+from monitoring_lib.protocols.topk.margins.state import MarginsCoordinatorState
+from monitoring_lib.protocols.topk.margins.upkeep import filled
 from tests.protocols.topk.driver import Run, ask_for, assert_told_apart, run_story, story
 
 NOTHING_UNTOLD = {"untracked": 0, "granted": 0}
@@ -28,7 +30,7 @@ def run_of(options: dict[str, Any] | None = None, **params: Any) -> Run:
 
 
 def letters(run: Run, epoch: int = -1) -> list[tuple[str, str, Any]]:
-    return [(m.sender, m.receiver, decode(m.payload, *Margins.letters)) for m in run.settled[epoch].messages]
+    return [(m.sender, m.receivers, decode(m.payload, *Margins.letters)) for m in run.settled[epoch].messages]
 
 
 def kinds(messages_: list[Message]) -> list[str]:
@@ -60,7 +62,7 @@ def test_a_fall_of_a_sum_that_should_only_grow_is_told_at_once() -> None:
     run = run_of(k=1, tolerance=20)
     run.step({"a": {"x": 100, "y": 90}, "b": {"x": 100}})
     run.step({"a": {"x": -1}})
-    assert ("a", COORDINATOR, messages.Values(["x"], [99])) in letters(run)
+    assert ("a", (COORDINATOR,), Values(["x"], [99])) in letters(run)
     (row,) = run.settled[-1].answers
     assert (row.low, row.high) == (199, 199 + 20)
 
@@ -76,28 +78,32 @@ def test_a_chain_ends_where_falls_begin_to_be_told_at_once() -> None:
 
 def the_item_nobody_has_named(patch: pytest.MonkeyPatch) -> None:
     """Left out of the outsiders."""
-    sound = MarginsCentreRole._prove
+    sound = MarginsCoordinator._prove
 
-    def prove(self: MarginsCentreRole, state: MarginsCentre, moment: Moment, bounds: Bounds) -> list[Post]:
+    def prove(
+        self: MarginsCoordinator, state: MarginsCoordinatorState, moment: Moment, evidence: Evidence
+    ) -> list[Post]:
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(self, "_largest", False)
             inner.setattr(self, "_score_low", lambda bounds, name: bounds.low(name))
             inner.setattr(
                 self, "_outsider_scores", lambda bounds, inside: {n: h for n, h in bounds.highs() if n not in inside}
             )
-            return sound(self, state, moment, bounds)
+            return sound(self, state, moment, evidence)
 
-    patch.setattr(MarginsCentreRole, "_prove", prove)
+    patch.setattr(MarginsCoordinator, "_prove", prove)
 
 
 def the_epochs_in_which_nobody_speaks(patch: pytest.MonkeyPatch) -> None:
     """Not tested, though upkeep or a site that left can have broken the test."""
-    sound = MarginsCentreRole._prove
+    sound = MarginsCoordinator._prove
 
-    def prove(self: MarginsCentreRole, state: MarginsCentre, moment: Moment, bounds: Bounds) -> list[Post]:
-        return sound(self, state, moment, bounds) if state.unasked or state.names == [] else []
+    def prove(
+        self: MarginsCoordinator, state: MarginsCoordinatorState, moment: Moment, evidence: Evidence
+    ) -> list[Post]:
+        return sound(self, state, moment, evidence) if evidence.unasked or state.names == [] else []
 
-    patch.setattr(MarginsCentreRole, "_prove", prove)
+    patch.setattr(MarginsCoordinator, "_prove", prove)
 
 
 @pytest.mark.parametrize("left_out", [the_item_nobody_has_named, the_epochs_in_which_nobody_speaks])
@@ -108,9 +114,9 @@ def test_what_the_test_must_not_leave_out(left_out: Callable[[pytest.MonkeyPatch
 def test_a_site_tells_its_2k_largest_at_first_and_keeps_what_is_below_to_itself() -> None:
     run = run_of(k=1)
     run.step({"a": {"x": 90, "y": 20, "z": 3, "w": 1}, "b": {"x": 50}})
-    first = {sender: letter for sender, _, letter in letters(run) if isinstance(letter, messages.FirstValues)}
-    assert first["a"] == messages.FirstValues(["x", "y"], [90, 20], 3)
-    assert first["b"] == messages.FirstValues(["x"], [50], 0)
+    first = {sender: letter for sender, _, letter in letters(run) if isinstance(letter, FirstValues)}
+    assert first["a"] == FirstValues(["x", "y"], [90, 20], 3)
+    assert first["b"] == FirstValues(["x"], [50], 0)
     run.step({"a": {"z": 5, "w": 2}})  # the thresholds now add up to half the best total
     assert run.settled[-1].messages == []
     assert [row.key for row in run.settled[-1].answers] == ["x"]
@@ -119,7 +125,7 @@ def test_a_site_tells_its_2k_largest_at_first_and_keeps_what_is_below_to_itself(
 def test_thresholds_add_up_to_a_share_of_the_kth_total_by_what_sites_have_told() -> None:
     run = run_of(k=1, options={"untracked": "0.5", "granted": 0})
     run.step({"a": {"x": 300}, "b": {"x": 100}})
-    raised = {receiver: letter.threshold for _, receiver, letter in letters(run) if isinstance(letter, messages.Raise)}
+    raised = {receivers[0]: letter.threshold for _, receivers, letter in letters(run) if isinstance(letter, Raise)}
     assert raised == {"a": 150, "b": 50}
 
 
@@ -144,7 +150,7 @@ def test_an_item_that_keeps_speaking_far_from_the_border_is_granted_a_width_and_
     run.step({"a": {"x": 1000, "y": 10}, "b": {"y": 10}})
     for _ in range(3):
         run.step({"a": {"x": 1}})
-    assert any(isinstance(letter, messages.Widths) for epoch in range(4) for *_, letter in letters(run, epoch))
+    assert any(isinstance(letter, Widths) for epoch in range(4) for *_, letter in letters(run, epoch))
     run.step({"a": {"x": 1}})
     assert run.settled[-1].messages == []
     (row,) = run.settled[-1].answers
@@ -168,11 +174,10 @@ def test_what_a_missing_site_may_hold_makes_the_answer_partial_with_a_bound_that
     run.step({"a": {"x": 100, "y": 60}, "b": {"x": 10, "y": 10}})
     run.step({"a": {"y": 5}, "b": {"y": 3}})
     run.step({"a": {"x": 1, "y": 49}}, missing=["b"])
-    ranked = [row for row in run.settled[-1].answers if row.rank]
-    partial = [row for row in run.settled[-1].answers if row.rank is None]
-    assert [row.key for row in ranked] == ["y"] or partial
+    answers = run.settled[-1].answers
+    assert answers.column("key") == ["y"] or answers.any_partial
     run.step({"a": {"x": 1}})
-    assert not [row for row in run.settled[-1].answers if row.rank is None]
+    assert not run.settled[-1].answers.any_partial
 
 
 @pytest.mark.parametrize("order", ["largest", "smallest"])
@@ -183,13 +188,13 @@ def test_both_ends_hold_the_same_numbers_after_every_epoch(order: str) -> None:
         run = Run(Margins(ask_for(Margins, tale.window, **tale.params)))
         for events, missing, roster in tale.epochs:
             run.step(events, missing, roster)
-            centre = run.network.inner.states[COORDINATOR]
+            coordinator = run.network.inner.states[COORDINATOR]
             for site in roster:
                 state = run.network.sites.states.get(site)
                 if state is None or site in missing:
                     continue
-                assert {n: c for (s, n), c in centre.copies.items() if s == site} == dict(state.copies.items())
-                assert {n: w for (s, n), w in centre.widths.items() if s == site} == dict(state.widths.items())
-                assert centre.floors.of(site) == state.floor
+                assert {n: c for (s, n), c in coordinator.copies.items() if s == site} == dict(state.copies.items())
+                assert {n: w for (s, n), w in coordinator.widths.items() if s == site} == dict(state.widths.items())
+                assert coordinator.floors.of(site) == state.floor
                 if order == "largest":
-                    assert max(centre.thresholds[site], state.floor) == max(state.threshold, state.floor)
+                    assert max(coordinator.thresholds[site], state.floor) == max(state.threshold, state.floor)

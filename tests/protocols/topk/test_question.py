@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
 from random import Random
@@ -11,18 +12,14 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
+from monitoring_lib.answers import Answer, Answers, Verdict
 from monitoring_lib.epochs import Window
 from monitoring_lib.errors import DataError
-from monitoring_lib.methods import Answer, Ask, Moment, NoOptions, Verdict
+from monitoring_lib.item_counts import ItemCounts
+from monitoring_lib.methods import Ask, Moment, NoOptions
 from monitoring_lib.network import COORDINATOR, Star
-from monitoring_lib.protocols.topk.question import (
-    TopK,
-    TopKParams,
-    TopKTruth,
-    ranked,
-    refuse_negative,
-    tolerance_of,
-)
+from monitoring_lib.protocols.topk.question import TopK, TopKParams, TopKTruth, ranked, refuse_negative, tolerance_of
+from monitoring_lib.summaries import Cell, Measure, Rows
 from monitoring_lib.synopses.counts import Counts
 
 NOTHING = Counts()
@@ -32,9 +29,9 @@ def ask(window: Window | None = None, scale: int = 1, **params: Any) -> Ask:
     return Ask(TopKParams(**{"k": 2, **params}), NoOptions(), window or Window(), scale)
 
 
-def at(epoch: int = 0, period: int = 0, missing: str = "", sites: str = "ab") -> Moment:
+def at(epoch: int = 0, period: int = 0, missing: str = "", sites: str = "ab", owed: bool = False) -> Moment:
     names = tuple(sites)
-    return Moment(epoch, 10 * epoch, 10 * epoch + 10, period, Star(names), names, frozenset(missing))
+    return Moment(epoch, 10 * epoch, 10 * epoch + 10, period, Star(names), names, frozenset(missing), owed)
 
 
 def counts(**sums: int) -> Counts:
@@ -48,17 +45,17 @@ def truth_of(asked: Ask, **sums: int) -> TopKTruth:
     return truth
 
 
-def rows(*names: str, low: float = 0, high: float = 1e9, estimate: float = 0) -> list[Answer]:
-    return [Answer(COORDINATOR, 10, name, rank, estimate, low, high) for rank, name in enumerate(names, 1)]
+def rows(*names: str, low: float = 0, high: float = 1e9, estimate: float = 0) -> Answers:
+    return Answers.of(Answer(COORDINATOR, 10, name, rank, estimate, low, high) for rank, name in enumerate(names, 1))
 
 
-def set_verdict(truth: TopKTruth, answers: list[Answer], moment: Moment | None = None) -> Verdict:
+def set_verdict(truth: TopKTruth, answers: Answers, moment: Moment | None = None) -> Verdict:
     (verdict,) = [v for v in truth.judge(moment or at(), answers) if v.promise == "set within tolerance"]
     return verdict
 
 
 def row_verdict(truth: TopKTruth, row: Answer) -> Verdict:
-    (verdict,) = [v for v in truth.judge(at(), [row]) if v.promise == "total within bounds"]
+    (verdict,) = [v for v in truth.judge(at(), Answers.of([row])) if v.promise == "total within bounds"]
     return verdict
 
 
@@ -85,10 +82,13 @@ def test_the_tolerance_meets_data_in_whole_scaled_units_rounded_down() -> None:
 
 
 def test_the_summary_is_the_exact_counts_by_item() -> None:
-    summary = TopK().summary(ask())
-    built = summary.build({"item": pa.array(["b", "a", "none"])}, pa.array([2, -1, 0]))
-    assert list(built) == [("a", -1), ("b", 2)]
-    assert list(summary.empty()) == []
+    summed = replace(ask(), measure=Measure("sum", "value"))
+    assert TopK().exact(summed) == ItemCounts(Measure("sum", "value")) != TopK().exact(ask())
+    summary, cell = TopK().exact(summed), Cell("a", 0, 0, 10, 10)
+    assert (summary.keys, str(summary.measure)) == (("item",), "sum(value)")
+    found = Rows({"item": pa.array(["a", "b", "none"])}, pa.array([-1, 2, 0]), pa.array([1, 1, 2]))
+    assert list(summary.build(cell, found)) == [("a", -1), ("b", 2)]
+    assert list(summary.empty(cell)) == []
 
 
 # Ranking
@@ -117,7 +117,7 @@ def test_the_truth_sums_over_sites_and_epochs() -> None:
 
 def test_a_reset_forgets_even_in_an_epoch_without_events() -> None:
     truth = truth_of(ask(Window(reset=1)), x=9)
-    assert set_verdict(truth, [], at(1, period=1)).kept
+    assert set_verdict(truth, rows(), at(1, period=1)).kept
     assert truth.sums == {}
 
 
@@ -166,8 +166,8 @@ def test_ties_may_be_broken_either_way() -> None:
 def test_an_answer_that_is_too_short_is_wrong_if_what_it_lacks_exceeds_the_tolerance() -> None:
     assert not set_verdict(truth_of(ask(tolerance=3), x=9, y=4), rows("x")).kept
     assert set_verdict(truth_of(ask(tolerance=4), x=9, y=4), rows("x")).kept
-    assert not set_verdict(truth_of(ask(), x=9), []).kept
-    assert set_verdict(truth_of(ask()), []).kept
+    assert not set_verdict(truth_of(ask(), x=9), rows()).kept
+    assert set_verdict(truth_of(ask()), rows()).kept
 
 
 def test_an_item_twice_or_one_too_many_is_wrong_whatever_the_tolerance() -> None:
@@ -192,7 +192,7 @@ def test_the_smallest_are_judged_the_other_way_round_and_must_be_complete() -> N
     assert set_verdict(truth, rows("z", "w")).kept
     assert not set_verdict(truth, rows("z", "x")).kept
     assert not set_verdict(truth, rows("z")).kept
-    assert not set_verdict(truth, []).kept
+    assert not set_verdict(truth, rows()).kept
 
 
 def test_a_name_that_nobody_used_is_never_among_the_smallest() -> None:
@@ -246,21 +246,30 @@ def test_exact_bounds_of_scaled_sums_survive_the_division() -> None:
 # Answers that are partial because sites are missing
 
 
-def partial(excess: float) -> Answer:
-    return Answer(COORDINATOR, 10, "", None, excess, 0, excess)
-
-
-def test_a_partial_answer_is_held_to_what_it_says_while_a_site_is_missing() -> None:
-    truth, moment = truth_of(ask(k=1, tolerance=1), x=9, y=4), at(missing="b")
-    assert set_verdict(truth, [*rows("y"), partial(5)], moment).kept
-    verdict = set_verdict(truth, [*rows("y"), partial(4)], moment)
-    assert (verdict.kept, verdict.error, verdict.allowed) == (False, 5, 4)
-    assert not set_verdict(truth, [*rows("y"), partial(5), partial(5)], moment).kept
-
-
-def test_nothing_excuses_a_partial_answer_where_all_sites_are_present() -> None:
+@pytest.mark.parametrize("moment", [at(missing="b"), at(owed=True), at(missing="b", owed=True)])
+def test_data_that_is_missing_excuses_the_set_of_a_partial_answer(moment: Moment) -> None:
     truth = truth_of(ask(k=1, tolerance=1), x=9, y=4)
-    assert not set_verdict(truth, [*rows("x"), partial(5)]).kept
+    assert not set_verdict(truth, rows("y"), moment).kept, "whole rows claim to lack nothing"
+    verdict = set_verdict(truth, rows("y").as_partial(), moment)
+    assert (verdict.kept, verdict.error, verdict.allowed) == (True, 5, float("inf"))
+
+
+def test_a_partial_answer_has_no_more_than_k_members_each_once() -> None:
+    truth, moment = truth_of(ask(k=2, tolerance=1), x=9, y=4, z=1), at(missing="b")
+    assert not set_verdict(truth, rows("y", "y").as_partial(), moment).kept
+    assert not set_verdict(truth, rows("x", "y", "z").as_partial(), moment).kept
+
+
+def test_the_totals_of_a_partial_answer_must_lie_within_their_bounds() -> None:
+    truth, moment = truth_of(ask(k=1), x=9), at(missing="b")
+    for high, kept in ((9, True), (8.99, False)):
+        verdicts = list(truth.judge(moment, rows("x", high=high).as_partial()))
+        assert [verdict.kept for verdict in verdicts] == [True, kept]
+
+
+def test_nothing_excuses_a_partial_answer_where_nothing_is_missing() -> None:
+    truth = truth_of(ask(k=1, tolerance=1), x=9, y=4)
+    assert not set_verdict(truth, rows("x").as_partial()).kept
 
 
 def test_a_sum_below_zero_is_refused_unless_the_monitor_expects_it() -> None:

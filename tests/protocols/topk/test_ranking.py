@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from monitoring_lib.protocols.topk.highest import Highest
+from monitoring_lib.protocols.topk.constraints.highest import Highest
 from monitoring_lib.protocols.topk.ranking import Ranking
 from monitoring_lib.tally import Tally
 

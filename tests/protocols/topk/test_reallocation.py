@@ -1,4 +1,4 @@
-"""Reallocation: the text's two objects, both invariants in whole numbers of any size, and why not otherwise."""
+"""Reallocation: the paper's two objects, both invariants in whole numbers of any size, and why not otherwise."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from random import Random
 import pytest
 
 from monitoring_lib.network import COORDINATOR
-from monitoring_lib.protocols.topk import reallocation
-from monitoring_lib.protocols.topk.reallocation import UNIT, Reallocation, Scope, Split, split_leeway, validates
+from monitoring_lib.protocols.topk.adjusted import UNIT
+from monitoring_lib.protocols.topk.constraints import reallocation
+from monitoring_lib.protocols.topk.constraints.reallocation import (
+    Reallocation,
+    Scope,
+    Split,
+    split_leeway,
+    validates,
+)
 
 
 def no_factor(node: str, name: str) -> int:
@@ -24,7 +31,7 @@ def two_objects() -> Scope:
     return scope
 
 
-def test_the_texts_two_objects_get_the_slack_that_the_text_gives_them() -> None:
+def test_the_papers_two_objects_get_the_slack_that_the_paper_gives_them() -> None:
     scope = two_objects()
     split = split_leeway(scope.borders, None, (0, 1))
     tried = Reallocation(scope, no_factor, 0, 0, {"1"}, split)

@@ -1,0 +1,15 @@
+"""The Airflow DAGs of Farwatch: one for every source of the configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from farwatch_airflow.dags import all_dags
+from monitoring_lib.documents.folder import locate
+
+HOME = Path(os.environ.get("FARWATCH_HOME") or Path(__file__).parent.parent).absolute()
+conf, environment = locate()
+
+for made in all_dags(HOME, HOME / conf, environment):
+    globals()[made.dag_id] = made

@@ -1,0 +1,109 @@
+"""The page "Farwatch" inside Airflow's UI, and a small JSON API beside it: every route asks for Airflow's login.
+
+What is shown is made by the `farwatch` command, in a process of its own: the API server imports none of its libraries.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
+from airflow.api_fastapi.core_api.security import requires_access_view
+from fastapi import Depends, FastAPI, HTTPException, Query
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from monitoring_lib.errors import ExitCode
+
+PREFIX = "/farwatch"
+LONGEST = 60
+STATUS_OF = {ExitCode.WRONG_USE: 404, ExitCode.RETRY: 503, ExitCode.NOT_NOW: 409}
+"""The answer to a request whose command ended so; any other failure is ours."""
+
+Monitor = Annotated[str, "name of a monitor"]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="rows of a page")]
+Offset = Annotated[int, Query(ge=0, description="rows before it")]
+TABLES = ("answers", "messages", "verdicts", "alerts")
+_COLUMNS = {
+    "answers": "monitor, method, epoch_start, node, tick, key, rank, estimate, low, high, confidence, partial,"
+    " revision",
+    "messages": "monitor, method, epoch_start, round, sender, receivers, kind, reason, entries, bytes",
+    "verdicts": "monitor, method, epoch_start, node, tick, key, revision, promise, exact, error, allowed, kept",
+    "alerts": "source, monitor, epoch_start, severity, subject, detail, raised_at",
+}
+
+
+def app() -> FastAPI:
+    """Nothing is public: the description of the API has the same guard as the rest."""
+    made = FastAPI(
+        title="Farwatch",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        dependencies=[Depends(requires_access_view(AccessView.WEBSITE))],
+    )
+
+    @made.get("/", response_class=HTMLResponse)
+    def page() -> HTMLResponse:
+        with tempfile.TemporaryDirectory() as folder:
+            _farwatch("report", "--out", f"{folder}/report.html")
+            return HTMLResponse(Path(folder, "report.html").read_text("utf-8"), headers={"Cache-Control": "no-store"})
+
+    @made.get("/api/status", summary="How far every monitor has come")
+    def status() -> JSONResponse:
+        return JSONResponse(json.loads(_farwatch("status", "--json")))
+
+    @made.get("/api/monitors/{monitor}", summary="A monitor's newest answer, and the epochs before it")
+    def answer(monitor: Monitor, history: Annotated[int, Query(ge=0, le=1_000)] = 0) -> JSONResponse:
+        return JSONResponse(json.loads(_farwatch("query", "--json", f"--history={history}", "--", monitor)))
+
+    for table in TABLES:
+        _add_rows(made, table)
+
+    @made.get("/api/openapi.json", summary="This description")
+    def described() -> JSONResponse:
+        return JSONResponse(made.openapi())
+
+    return made
+
+
+def _add_rows(made: FastAPI, table: str) -> None:
+    @made.get(f"/api/{table}", summary=f"Sealed rows of the table {table}, the newest epochs first", name=table)
+    def rows(limit: Limit = 1_000, offset: Offset = 0) -> JSONResponse:
+        # Only names of our own and numbers are part of the SQL.
+        order = f"ORDER BY epoch_start DESC LIMIT {limit} OFFSET {offset}"
+        select = f"SELECT {_COLUMNS[table]} FROM {table} {order}"
+        return JSONResponse(json.loads(_farwatch("query", "--json", f"--limit={limit}", f"--sql={select}")))
+
+
+def _farwatch(*arguments: str) -> str:
+    """What the command prints; its own words about a failure become the answer's detail."""
+    try:
+        done = subprocess.run(
+            ["farwatch", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise HTTPException(503, f"farwatch {arguments[0]} took longer than {LONGEST} s") from None
+    if done.returncode:
+        reason = done.stderr.strip().rpartition("farwatch: ")[2] or f"farwatch {arguments[0]} failed"
+        raise HTTPException(STATUS_OF.get(done.returncode, 500), reason)
+    return done.stdout
+
+
+def view() -> dict[str, Any]:
+    """How the page is reached from Airflow's navigation."""
+    return {
+        "name": "Farwatch",
+        "href": f"{PREFIX}/",
+        "destination": "nav",
+        "category": "browse",
+        "url_route": "farwatch",
+    }

@@ -1,0 +1,114 @@
+"""Whether every row that a seal names is there as it was sealed, and what readers are shown is what was sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from jobs.epoch.checked import damage
+from jobs.lake import Lake, column_list
+from jobs.lake.checking import differences
+from jobs.lake.content import digest_rows
+from jobs.lake.records import Part
+from jobs.lake.seals import Seal
+from jobs.lake.store import Condition
+from jobs.lake.times import rows_by
+from jobs.quality.findings import Finding
+from jobs.terminal.wording import counted
+from monitoring_lib.tables import (
+    ANSWERS,
+    ARRIVALS,
+    CURSORS,
+    DRAFTS,
+    MESSAGES,
+    ROSTERS,
+    SITE_STATES,
+    STATES,
+    SYNOPSES,
+    Table,
+)
+
+OUTPUTS: dict[Table, tuple[str, ...]] = {
+    ROSTERS: ("rosters",), CURSORS: ("cursors",), DRAFTS: ("drafts",), STATES: ("states",),
+    ARRIVALS: ("arrivals",), MESSAGES: ("inbox", "messages"), SITE_STATES: ("site_states",), SYNOPSES: ("synopses",),
+}  # fmt: skip
+"""Of each table with sealed rows, the outputs under which seals name them."""
+
+
+def sealed_rows(lake: Lake, table: Table, seals: Sequence[Seal]) -> pa.Table:
+    """All rows of a table that the seals of one monitor name, payloads of the sites' tables as their SHA-256."""
+    named = {
+        (seal.epoch_start, write) for seal in seals for output in OUTPUTS[table] if (write := _write_of(seal, output))
+    }
+    if not table.at_sites:
+        own = "monitor" if "monitor" in table.columns else "source"
+        return lake.named(table, named, [(own, "=", getattr(seals[0], own))])
+    if lake.sites.open(table) is None or not named:
+        return table.schema.empty_table()
+    if table is not SYNOPSES:
+        return lake.fingerprints(table, named, [("monitor", "=", seals[0].monitor)])
+    summaries = sorted({key.partition(":")[2] for seal in seals for key in seal.digests if key.startswith("synopses:")})
+    only: list[Condition] = [("source", "=", seals[0].source), ("summary", "in", summaries)]
+    return lake.fingerprints(table, named, only)
+
+
+def _write_of(seal: Seal, output: str) -> str:
+    return seal.writes.get("gate" if output == "arrivals" else output, "")
+
+
+def check_digests(lake: Lake, table: Table, seals: Sequence[Seal], rows: pa.Table) -> Iterator[Finding]:
+    """The parts of a table that are other than the seals of one monitor say."""
+    expected: dict[Part, str] = {}
+    for seal in seals:
+        for key, digest in seal.digests.items():
+            output, _, of = key.partition(":")
+            if output in OUTPUTS[table] and digest:
+                owner, method = (of, "") if table is SYNOPSES else (seal.monitor, of)
+                owner = owner if "monitor" in table.columns or table is SYNOPSES else seal.source
+                expected[Part(_write_of(seal, output), output, owner, method, seal.epoch_start)] = digest
+    for found in differences(table, rows, expected):
+        told = damage(lake.ledger, seals[0].source, seals[0].monitor, found)
+        yield Finding(
+            found.part.epoch_start, f"{table.name} are as sealed", False, monitor=seals[0].monitor,
+            observed=found.text, detail=str(told),
+        )  # fmt: skip
+
+
+def check_published(lake: Lake, seals: Sequence[Seal]) -> Iterator[Finding]:
+    """The table `answers`, which anyone reads, against the sealed drafts; an epoch at the end may not be there yet."""
+    monitor = seals[0].monitor
+    starts = [seal.epoch_start for seal in seals]
+    conditions: list[Condition] = [
+        ("monitor", "=", monitor), ("epoch_start", ">=", min(starts)), ("epoch_start", "<=", max(starts)),
+    ]  # fmt: skip
+    shown = rows_by(lake.centre.read(ANSWERS, conditions), "epoch_start", "revision")
+    newest = max(column_list(lake.centre.read(ANSWERS, [("monitor", "=", monitor)], ["epoch_start"]), "epoch_start"),
+                 default=-1)  # fmt: skip
+    known = {(seal.epoch_start, seal.revision): seal for seal in seals}
+    for key in sorted(known.keys() | {key for key in shown if key[0] in starts}):
+        seal, rows = known.get(key), shown.get(key)
+        digest = seal and next((one for name, one in seal.digests.items() if name.split(":")[0] == "drafts"), None)
+        if rows is None and (not digest or key[0] > newest):
+            continue
+        found = None if rows is None else digest_rows(DRAFTS, rows.select(list(DRAFTS.columns)))
+        if found != digest:
+            there = counted(rows.num_rows if rows is not None else 0, "row")
+            what = f"its seal names {counted(seal.counts.get('answers', 0), 'row')}" if seal else "no seal names them"
+            yield Finding(
+                key[0], "answers are as sealed", False, monitor=monitor,
+                observed=f"{there} of revision {key[1]} in the table `answers`",
+                detail=f"{what}, and they are not those; restore the table `answers` from a copy",
+            )  # fmt: skip
+
+
+def check_seal(revisions: Sequence[tuple[Seal, str]], parent: str | None) -> Iterator[Finding]:
+    """The last revision of an epoch names the epoch before it as it is now; `parent` is that one's digest, '' at the
+    origin, None where it is gone."""
+    last = revisions[-1][0]
+    if last.parent != parent:
+        yield Finding(
+            last.epoch_start, "the chain has no break", False, monitor=last.monitor,
+            observed=f"parent {last.parent or 'none'}, the epoch before has {parent or 'none'}",
+            detail="the epoch before was revised, or changed, since; `farwatch status` says how to replay",
+        )  # fmt: skip

@@ -1,0 +1,77 @@
+"""`farwatch admit` and `farwatch reject`: what becomes of a site's epoch that was set aside."""
+
+from __future__ import annotations
+
+from jobs.command.run import run
+from jobs.epoch.chain import cursor_of
+from jobs.epoch.context import Context
+from jobs.epoch.decisions import Decision, Verdict, decisions_of, store_decision
+from jobs.epoch.handover import Handover
+from jobs.lake.seals import Seal
+from jobs.terminal.console import say
+from jobs.terminal.wording import printable
+from monitoring_lib.config import Source
+from monitoring_lib.epochs import format_time, parse_time
+from monitoring_lib.errors import UsageError
+
+
+def decide(source: str, site: str, epoch: str, reason: str, verdict: Verdict) -> None:
+    """Notes the decision, then replays every chain that it changes, from that epoch on.
+
+    Asked for again it goes on where it was cut off, and does nothing once all chains follow from it.
+    """
+    context = Context.from_environment()
+    about = context.config.source(source)
+    decision = Decision(source, _start(about, epoch), site, verdict, reason)
+    if not reason.strip():
+        raise UsageError("--reason is empty; say why, the seals keep it")
+    ends = _to_replay(context, about, decision)
+    known = next((one for one in _decided(context, decision) if one.site == site), None)
+    if not ends:
+        if known is not None and known.verdict == verdict:
+            say(f"{_what(decision)} was {verdict} before; every chain follows from that")
+            return
+        raise UsageError(
+            f"nothing of site '{printable(site)}' is owed in epoch {format_time(decision.epoch_start)} of {source};"
+            " `farwatch status` lists what is"
+        )
+    if known is None or known.verdict != verdict:
+        store_decision(context.lake, decision)
+    for end, monitors in sorted(ends.items()):
+        revise = f"{_what(decision)} {verdict}: {reason}"
+        run(context, Handover.begin(source, about.clock, decision.epoch_start, end, monitors, revise))
+    say(f"{_what(decision)}: {verdict}")
+
+
+def _what(decision: Decision) -> str:
+    return f"site '{printable(decision.site)}' of epoch {format_time(decision.epoch_start)}"
+
+
+def _start(source: Source, epoch: str) -> int:
+    try:
+        moment = parse_time(epoch)
+    except ValueError as error:
+        raise UsageError(f"--epoch: {error}") from error
+    return source.clock.start_of(source.clock.epoch_of(moment))
+
+
+def _decided(context: Context, decision: Decision) -> list[Decision]:
+    return decisions_of(context.lake, decision.source, [("epoch_start", "=", decision.epoch_start)])
+
+
+def _to_replay(context: Context, source: Source, decision: Decision) -> dict[int, list[str]]:
+    """The monitors whose seal of that epoch does not follow from the decision, by where their chains end."""
+    found: dict[int, list[str]] = {}
+    for monitor in context.config.monitors_of(source.name):
+        seals = context.lake.ledger.seals(source.name, monitor.name, decision.epoch_start)
+        if seals and seals[0].epoch_start == decision.epoch_start and _changes(context, source, seals[0], decision):
+            found.setdefault(seals[-1].epoch_start + source.epoch, []).append(monitor.name)
+    return found
+
+
+def _changes(context: Context, source: Source, seal: Seal, decision: Decision) -> bool:
+    if decision.site not in seal.missing_sites:
+        return False
+    number = source.clock.epoch_of(seal.epoch_start)
+    owed = [one for one in cursor_of(context.lake, seal).owed if (one.epoch, one.site) == (number, decision.site)]
+    return bool(owed) and (decision.verdict == "admitted" or not owed[0].rejected)

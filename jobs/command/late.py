@@ -1,0 +1,39 @@
+"""Rows of sealed epochs, where the source says `revise: auto`: their chains are replayed before a run goes on."""
+
+from __future__ import annotations
+
+from jobs.epoch.chain import earliest
+from jobs.epoch.context import Context
+from jobs.epoch.handover import Handover
+from jobs.looking.sealed_chain import chain_of, landed_of
+from jobs.looking.staleness import stale_part
+from jobs.terminal.console import say
+from monitoring_lib.config import Source
+from monitoring_lib.epochs import format_time
+
+
+def replays(context: Context, handover: Handover) -> list[Handover]:
+    """For each stretch of epochs that follow from less than has landed, the run that revises it, to the chain's end."""
+    source = context.config.source(handover.source)
+    if source.late.revise != "auto" or handover.revise:
+        return []
+    wanted: dict[tuple[int, int, str], list[str]] = {}
+    for name, (first, end, why) in _stale(context, source).items():
+        wanted.setdefault((first, end, why), []).append(name)
+    found = []
+    for (first, end, why), monitors in sorted(wanted.items()):
+        say(f"{source.name}: {', '.join(monitors)} from epoch {format_time(first)} on: {why}; replayed first")
+        found.append(Handover.begin(source.name, source.clock, first, end, monitors, f"late rows: {why}"))
+    return found
+
+
+def _stale(context: Context, source: Source) -> dict[str, tuple[int, int, str]]:
+    """By monitor: its first stale epoch, where its chain ends, and why."""
+    landed = landed_of(context.lake, source.name)
+    found = {}
+    for monitor in context.config.monitors_of(source.name):
+        chain = chain_of(context.lake, source.name, monitor.name)
+        stale = stale_part(source, monitor.name, chain, landed, earliest(source, monitor))
+        if stale is not None:
+            found[monitor.name] = stale.first, int(chain.starts[-1]) + source.epoch, stale.why
+    return found

@@ -1,0 +1,207 @@
+"""Which column is the time, the site, the item, the value; how long an epoch should be. Each guess says why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
+
+from jobs.command.starting.sample import Sample
+from jobs.command.starting.times import Written, written
+from monitoring_lib.epochs import format_duration, parse_duration
+
+NAMES = {
+    "time": ("time", "timestamp", "ts", "datetime", "date", "when", "@timestamp", "event_time", "created_at", "start"),
+    "site": ("site", "host", "server", "region", "country", "origin", "station", "sensor", "mote", "vm", "router",
+             "location", "city", "shop", "store", "subnet", "node", "device", "datacenter", "node_id", "machine"),
+    "item": ("item", "url", "path", "page", "query", "product", "sku", "dest", "destination", "key", "title", "object",
+             "asset", "user", "uri", "name"),
+    "value": ("value", "amount", "bytes", "size", "count", "quantity", "temperature", "duration", "delay", "price",
+              "reading", "latency", "load"),
+}  # fmt: skip
+"""What columns are called, the likelier name first."""
+EPOCHS = ("1m", "5m", "15m", "1h", "6h", "1d", "7d", "30d")
+FEWEST_EPOCHS = 12
+ALL_ROWS = "'all'"
+"""The site where a file names none: a text instead of a column."""
+MOST_SITES = 5_000
+_WIDE = re.compile(r"(.*?)(\d+)$")
+FEWEST_WIDE = 8
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A column (or an expression), why it was taken, and what else it could be where that is not sure."""
+
+    column: str
+    why: str
+    others: Sequence[str] = ()
+
+    @property
+    def is_sure(self) -> bool:
+        return not self.others
+
+
+@dataclass
+class Guesses:
+    """What a source needs to know."""
+
+    columns: dict[str, Guess] = field(default_factory=dict)
+    time: Written | None = None
+    epoch: str = "1h"
+    why_epoch: str = ""
+    origin: int = 0
+    scale: int = 1
+    is_signed: bool = False
+    wide: tuple[str, str] | None = None
+    """The first and the last of columns each of which is a reading."""
+    tick: str = ""
+    """The time from one of these columns to the next."""
+    spread: float = 0.0
+    """The largest value less the smallest."""
+    sites: int = 1
+
+
+def guess(sample: Sample) -> Guesses:
+    texts = {name: [text.strip() for text in column if text is not None] for name, column in sample.columns.items()}
+    found = Guesses()
+    _time(texts, found)
+    _wide(list(texts), found)
+    free = [name for name in texts if name not in (found.columns["time"].column if "time" in found.columns else "",)
+            and not _in_wide(name, found)]  # fmt: skip
+    _site(texts, free, found)
+    _value(texts, [name for name in free if name != found.columns["site"].column], found)
+    _item(texts, free, found)
+    return found
+
+
+def _rank(name: str, role: str) -> int:
+    """How likely a column of this name has a role: 0 for the likeliest name."""
+    plain, names = name.strip().lower(), NAMES[role]
+    if plain in names:
+        return names.index(plain)
+    parts = set(re.split(r"[^a-z0-9]+", plain))
+    return len(names) + 1 if parts.isdisjoint(names) else len(names)
+
+
+def _time(texts: Mapping[str, Sequence[str]], found: Guesses) -> None:
+    fits = {name: how for name, column in texts.items() if (how := written(column)) is not None}
+    # A column of small numbers is a time only if it is called so.
+    fits = {n: how for n, how in fits.items() if not how.plain_number or _rank(n, "time") < len(NAMES["time"])}
+    if not fits:
+        return
+    ranked = sorted(fits, key=lambda name: (fits[name].plain_number, _rank(name, "time"), list(texts).index(name)))
+    best = ranked[0]
+    rivals = [name for name in ranked[1:] if _rank(name, "time") == _rank(best, "time")]
+    how = fits[best]
+    why = (
+        "small numbers under that name: seconds from a start of their own"
+        if how.plain_number
+        else "every one of them is a time"
+    )
+    found.columns["time"], found.time = Guess(best, why, rivals), how
+
+
+def _wide(names: Sequence[str], found: Guesses) -> None:
+    """Columns that are numbered through: c0, c1, …"""
+    runs: dict[str, list[int]] = {}
+    for name in names:
+        match = _WIDE.fullmatch(name)
+        if match:
+            runs.setdefault(match[1], []).append(int(match[2]))
+    for prefix, numbers in runs.items():
+        if len(numbers) >= FEWEST_WIDE and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            found.wide = f"{prefix}{numbers[0]}", f"{prefix}{numbers[-1]}"
+
+
+def _in_wide(name: str, found: Guesses) -> bool:
+    match = _WIDE.fullmatch(name)
+    if found.wide is None or match is None:
+        return False
+    first, last = (_WIDE.fullmatch(end) for end in found.wide)
+    assert first is not None
+    assert last is not None
+    return match[1] == first[1] and int(first[2]) <= int(match[2]) <= int(last[2])
+
+
+def _site(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guesses) -> None:
+    named = sorted((name for name in free if _rank(name, "site") <= len(NAMES["site"])), key=lambda n: _rank(n, "site"))
+    fit = [name for name in named if 1 <= len(set(texts[name])) <= MOST_SITES]
+    if not fit:
+        found.columns["site"] = Guess(ALL_ROWS, "no column names a place: one site for all rows")
+        return
+    best = fit[0]
+    rivals = [name for name in fit[1:] if _rank(name, "site") == _rank(best, "site")]
+    found.sites = len(set(texts[best]))
+    found.columns["site"] = Guess(best, f"{found.sites:,} different ones in the rows looked at", rivals)
+
+
+def _value(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guesses) -> None:
+    if found.wide is not None:
+        return
+    numbers = {name: values for name in free if (values := _numbers(texts[name]))}
+    named = [name for name in numbers if _rank(name, "value") <= len(NAMES["value"])]
+    fractions = [n for n, values in numbers.items() if any(int(value.as_tuple().exponent) < 0 for value in values)]
+    fit = sorted(named, key=lambda name: _rank(name, "value")) or fractions
+    if not fit:
+        return
+    best, values = fit[0], numbers[fit[0]]
+    places = max(max(0, -int(value.as_tuple().exponent)) for value in values)
+    found.scale, found.is_signed = 10 ** min(places, 6), min(values) < 0
+    found.spread = float(max(values) - min(values))
+    rivals = [name for name in fit[1:] if _rank(name, "value") == _rank(best, "value")][:5]
+    found.columns["value"] = Guess(best, f"numbers from {min(values)} to {max(values)}", rivals)
+
+
+def _numbers(texts: Sequence[str]) -> list[Decimal]:
+    """The texts as numbers; none where one of them is not."""
+    try:
+        found = [Decimal(text) for text in texts]
+    except InvalidOperation:
+        return []
+    return found if all(number.is_finite() for number in found) else []
+
+
+def _item(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guesses) -> None:
+    taken = {found.columns[role].column for role in ("site", "value") if role in found.columns}
+    rest = [name for name in free if name not in taken]
+    named = sorted((name for name in rest if _rank(name, "item") <= len(NAMES["item"])), key=lambda n: _rank(n, "item"))
+    if named:
+        rivals = [name for name in named[1:] if _rank(name, "item") == _rank(named[0], "item")]
+        found.columns["item"] = Guess(named[0], f"{len(set(texts[named[0]])):,} different ones", rivals)
+        return
+    words = [name for name in rest if texts[name] and not _numbers(texts[name])]
+    if words:
+        best, *rivals = sorted(words, key=lambda name: -len(set(texts[name])))
+        found.columns["item"] = Guess(
+            best, f"the texts with most different ones, {len(set(texts[best])):,}", rivals[:5]
+        )
+
+
+def choose_epoch(found: Guesses, first: int, last: int) -> None:
+    """The longest usual epoch, up to a day, of which the times span a dozen; never shorter than the data's own step."""
+    assert found.time is not None
+    times, day = sorted(set(found.time.times)), parse_duration("1d")
+    lengths = [parse_duration(text) for text in EPOCHS]
+    finest = min((later - earlier for earlier, later in pairwise(times)), default=lengths[0])
+    usual = [length for length in lengths if length <= day and (last - first) // length >= FEWEST_EPOCHS]
+    length = max([*usual, next((one for one in lengths if one >= finest), lengths[-1])])
+    if found.wide is not None and all(moment % day == 0 for moment in times):
+        length = day  # a row of readings is of the day that it names
+    found.epoch = format_duration(length)
+    found.why_epoch = f"the rows span {format_duration(_rounded(max(1, last - first)))}"
+    found.origin = first // day * day
+    if found.wide is not None:
+        found.tick = format_duration(length // _wide_count(found.wide)) if length % _wide_count(found.wide) == 0 else ""
+
+
+def _wide_count(ends: tuple[str, str]) -> int:
+    first, last = (int(_WIDE.fullmatch(end)[2]) for end in ends)  # type: ignore[index]  # they were found by it
+    return last - first + 1
+
+
+def _rounded(span: int) -> int:
+    unit = next((parse_duration(u) for u in ("1d", "1h", "1m", "1s") if span >= 2 * parse_duration(u)), 1_000_000)
+    return max(unit, span // unit * unit)

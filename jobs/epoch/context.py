@@ -1,0 +1,50 @@
+"""What every job needs: the configuration, the tables, a Spark session if it comes to that."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.lake import Lake
+from jobs.lake.store import Store
+from monitoring_lib.config import Config, load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class Context:
+    """A deployment as one process sees it. Relative paths start at `home`."""
+
+    config: Config
+    home: Path
+
+    @classmethod
+    def from_environment(cls) -> Context:
+        home = Path(os.environ.get("FARWATCH_HOME", ".")).absolute()
+        folder = Path(os.environ.get("FARWATCH_CONF", "conf"))
+        return cls(load(folder, os.environ.get("FARWATCH_ENV", "local")), home)
+
+    @cached_property
+    def session(self) -> SparkSession:
+        from jobs.spark.session import open_session
+
+        return open_session(self.config.settings.spark, self.home)
+
+    @cached_property
+    def lake(self) -> Lake:
+        storage = self.config.settings.storage
+        options = dict(storage.options)
+        return Lake(
+            Store(self.path_of(storage.coordinator), options),
+            Store(self.path_of(storage.sites), options),
+            lambda: self.session,
+        )
+
+    def path_of(self, path: str) -> str:
+        """A configured path or URI as an absolute one."""
+        return path if "://" in path else str(self.home / path)

@@ -1,0 +1,115 @@
+"""What the gate decides for one monitor's run. It is frozen: the steps after it read it and decide nothing anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from jobs.epoch.cursor import Cursor, Member, Owed
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEpoch:
+    """Who joins and who is missing in an epoch of the run; `owed` counts the rows of its window that were set aside."""
+
+    number: int
+    joined: tuple[Member, ...] = ()
+    missing: tuple[str, ...] = ()
+    owed: int = 0
+    sets_aside: tuple[Owed, ...] = ()
+    """The rows of this very epoch that its missing sites have landed."""
+    revision: int = 0
+    """Under which the epoch will be sealed."""
+    arrivals: str = ""
+    """Digest of the epoch's rows in `arrivals`, '' if there are none."""
+    decided: int = 0
+    """Sites of which somebody has admitted or rejected this epoch's rows."""
+    left: tuple[str, ...] = ()
+    """The sites that leave with this epoch."""
+    back: tuple[str, ...] = ()
+    """The sites that had left and have events again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastEpoch:
+    """A sealed epoch of which something is read: by output the write that holds it, and who was missing."""
+
+    number: int
+    writes: Mapping[str, str]
+    missing: tuple[str, ...] = ()
+    owed: bool = False
+    state_bytes: int = 0
+    """What the sites' states took that were stored in it."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """By output, and method or summary, of what is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One monitor over the epochs of one run."""
+
+    monitor: str
+    parent: str
+    """Digest of the seal before the first epoch, '' if there is none."""
+    ground: str
+    """Digest of what the ledger said when the run was planned: nothing else may be sealed over."""
+    cursor: Cursor
+    """As the epoch before the first has left it."""
+    epochs: tuple[PlannedEpoch, ...]
+    past: Mapping[int, PastEpoch] = field(default_factory=dict)
+    """By number, the sealed epochs that the run reads from."""
+    anew: tuple[str, ...] = ()
+    """The methods that begin with the first epoch, without earlier states."""
+    checked: int = 0
+    """The ledger's commit up to which the chain before is known to hang together."""
+    bare: tuple[str, ...] = ()
+    """Those of `anew` whose synopses of earlier epochs do not exist."""
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "monitor": self.monitor, "parent": self.parent, "ground": self.ground,
+                "cursor": self.cursor.to_plain(), "anew": list(self.anew), "checked": self.checked,
+                "bare": list(self.bare),
+                "epochs": [
+                    [
+                        one.number, [member.to_plain() for member in one.joined], list(one.missing), one.owed,
+                        [each.to_plain() for each in one.sets_aside], one.revision, one.arrivals,
+                        one.decided, list(one.left), list(one.back),
+                    ]
+                    for one in self.epochs
+                ],
+                "past": [
+                    [one.number, dict(one.writes), list(one.missing), one.owed, one.state_bytes, dict(one.digests)]
+                    for _, one in sorted(self.past.items())
+                ],
+            },
+            sort_keys=True, separators=(",", ":"),
+        )  # fmt: skip
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        plain: dict[str, Any] = json.loads(text)
+        epochs = tuple(
+            PlannedEpoch(
+                number, tuple(map(Member.from_plain, joined)), tuple(missing), owed,
+                tuple(Owed(*one) for one in sets_aside), revision, arrivals, decided, tuple(left), tuple(back),
+            )
+            for number, joined, missing, owed, sets_aside, revision, arrivals, decided, left, back in plain["epochs"]
+        )  # fmt: skip
+        past = {
+            number: PastEpoch(number, writes, tuple(missing), owed, state_bytes, digests)
+            for number, writes, missing, owed, state_bytes, digests in plain["past"]
+        }
+        cursor = Cursor.from_plain(plain["cursor"])
+        return cls(
+            plain["monitor"], plain["parent"], plain["ground"], cursor, epochs, past, tuple(plain["anew"]),
+            plain["checked"], tuple(plain["bare"]),
+        )  # fmt: skip
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]

@@ -1,0 +1,114 @@
+"""Answers of sealed epochs, copied from their drafts to the table that anyone may read with any tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from jobs.epoch.checked import check_sealed
+from jobs.epoch.context import Context
+from jobs.lake.checking import Difference, differences
+from jobs.lake.records import Part
+from jobs.lake.seals import Seal
+from jobs.lake.store import Condition, count_rows
+from jobs.lake.times import rows_by
+from jobs.terminal.console import say
+from monitoring_lib.epochs import format_time
+from monitoring_lib.tables import ANSWERS, DRAFTS
+
+_LOOK_BACK = 512
+"""Epochs before a run in which unpublished answers are looked for: more than one run seals at a time."""
+_MOST_ROWS = 500_000
+"""Answers that are copied at a time."""
+
+
+def publish(context: Context, source: str, monitor: str, since: int) -> None:
+    """Publishes what is sealed and not there yet, from an epoch on, also what an earlier run was killed over.
+
+    Repeating is safe. Epochs are published in order: where the one before is there, those before it are.
+    """
+    length, ledger = context.config.source(source).epoch, context.lake.ledger
+    known = ledger.revisions(source, monitor, since - length)
+    before = [seal for seal in known if seal.epoch_start < since]
+    first = since
+    if not before or _unsound(context, before):
+        first = since - _LOOK_BACK * length
+        known = ledger.revisions(source, monitor, first)
+    for seals in _parts([seal for seal in known if seal.counts.get("answers")]):
+        if first < since:
+            _withdraw(context, seals)
+        _publish(context, monitor, seals)
+
+
+def _unsound(context: Context, seals: Sequence[Seal]) -> list[Difference]:
+    """The parts of the published answers that are not those of the seals; also what is not there at all."""
+    lake = context.lake
+    conditions: list[Condition] = [
+        ("monitor", "=", seals[0].monitor), ("epoch_start", ">=", seals[0].epoch_start),
+        ("epoch_start", "<=", seals[-1].epoch_start),
+    ]  # fmt: skip
+    rows = lake.centre.read(ANSWERS, conditions)
+    expected = {
+        Part(seal.writes["drafts"], "drafts", seal.monitor, key.partition(":")[2], seal.epoch_start): digest
+        for seal in seals
+        for key, digest in seal.digests.items()
+        if key.split(":")[0] == "drafts"
+    }
+    return differences(DRAFTS, rows, expected)
+
+
+def _withdraw(context: Context, seals: Sequence[Seal]) -> None:
+    """Takes back answers that are not as they were sealed: doubled, changed, or of a seal that was lost since."""
+    for part in [one.part for one in _unsound(context, seals) if one.rows]:
+        conditions: list[Condition] = [
+            ("monitor", "=", part.owner), ("epoch_start", "=", part.epoch_start), ("write", "=", part.write),
+        ]  # fmt: skip
+        context.lake.centre.delete(ANSWERS, conditions)
+        say(f"{part.owner}, epoch {format_time(part.epoch_start)}: published answers were damaged; published anew")
+
+
+def _publish(context: Context, monitor: str, seals: Sequence[Seal]) -> None:
+    lake = context.lake
+    conditions: list[Condition] = [
+        ("monitor", "=", monitor), ("epoch_start", ">=", seals[0].epoch_start),
+        ("epoch_start", "<=", seals[-1].epoch_start),
+    ]  # fmt: skip
+    drafts: pa.Table | None = None
+
+    def decide(table: DeltaTable) -> pa.Table | None:
+        nonlocal drafts
+        published = count_rows(table, ["epoch_start", "revision"], conditions)
+        waiting = [seal for seal in seals if (seal.epoch_start, seal.revision) not in published]
+        if not waiting:
+            return None
+        if drafts is None:
+            drafts = lake.sealed(DRAFTS, waiting, ["drafts"], [("monitor", "=", monitor)])
+            check_sealed(lake, DRAFTS, ["drafts"], waiting, drafts)
+        return _answers(drafts, waiting)
+
+    lake.centre.append_if(ANSWERS, decide)
+
+
+def _parts(seals: Sequence[Seal]) -> Iterator[list[Seal]]:
+    part: list[Seal] = []
+    for seal in seals:
+        if part and sum(one.counts["answers"] for one in part) + seal.counts["answers"] > _MOST_ROWS:
+            yield part
+            part = []
+        part.append(seal)
+    if part:
+        yield part
+
+
+def _answers(drafts: pa.Table, seals: Sequence[Seal]) -> pa.Table | None:
+    """The drafts of these seals under their revisions, None if there are none."""
+    by_part = rows_by(drafts, "epoch_start", "write")
+    parts = []
+    for seal in seals:
+        rows = by_part.get((seal.epoch_start, seal.writes["drafts"]))
+        if rows is not None:
+            revision = pa.repeat(pa.scalar(seal.revision, pa.int64()), rows.num_rows)
+            parts.append(rows.append_column("revision", revision).select(list(ANSWERS.columns)))
+    return pa.concat_tables(parts) if parts else None

@@ -1,0 +1,1 @@
+"""Where events come from: files, compressed streams, Delta versions, and how their rows are read."""

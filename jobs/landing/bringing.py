@@ -1,0 +1,125 @@
+"""Brings files in: reads them, decides what becomes of each, and writes the rows of those that land."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from jobs.input.files import FoundFile
+from jobs.lake import Lake, new_write
+from jobs.landing.decisions import Decision, Mode, Report, decide
+from jobs.landing.filing import FILED_DDL, Taken
+from jobs.landing.known import How, Known
+from jobs.landing.tasks import LandFiles
+from jobs.landing.writing import LandedRows, reports_of, tally_of, write_events, write_quarantine
+from monitoring_lib.config import Source
+from monitoring_lib.tables import EVENTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The files to look at: `new` ones, and those whose set-aside rows are to be read `again`.
+
+    `there` are all paths on storage.
+    """
+
+    new: Sequence[FoundFile]
+    again: Sequence[FoundFile] = ()
+    there: Collection[str] = ()
+    mode: Mode = "refuse"
+
+
+@dataclass
+class Brought:
+    """The outcome: by path what was decided and what was found; `tally` counts what was written under `write`."""
+
+    write: str
+    decided: Mapping[str, Decision]
+    reports: Mapping[str, Report]
+    tally: LandedRows
+
+
+@dataclass
+class Bringing:
+    """One try to land what is wanted."""
+
+    lake: Lake
+    source: Source
+    known: Known
+    wanted: Wanted
+    taken: Taken
+    reports: dict[str, Report] = field(default_factory=dict)
+
+    def bring(self) -> Brought:
+        """Appends the rows of the files that land, under the write that comes back; decides before it writes."""
+        from pyspark.sql import functions as F
+
+        files = [*self.wanted.new, *self.wanted.again]
+        filed, write = self._filed(files).persist(), new_write("land")
+        try:
+            self.reports = {report.path: report for report in reports_of(filed)}
+            decided = self._decided()
+            landing = {number for number, file in enumerate(files) if decided[file.path].brings_rows}
+            if not landing:
+                return Brought(write, decided, self.reports, LandedRows())
+            rows = filed.where(F.col("file").isin(sorted(landing)))
+            tally = self._tally(rows, [self.reports[files[number].path] for number in sorted(landing)])
+            if tally.epochs:
+                write_events(self.lake.site_tables, self.source, rows, write, tally.epochs.total())
+            if tally.kinds:
+                write_quarantine(self.lake.site_tables, self.source, rows, write)
+        finally:
+            filed.unpersist()
+        return Brought(write, decided, self.reports, tally)
+
+    def _tally(self, rows: DataFrame, reports: Sequence[Report]) -> LandedRows:
+        """What the files bring that land; of files that are read again, only the rest is among the rows."""
+        if self.wanted.again:
+            return tally_of(rows)
+        tally = LandedRows()
+        for report in reports:
+            tally.add(report.digest, report.epochs, report.faults)
+        return tally
+
+    def _decided(self) -> dict[str, Decision]:
+        again = {file.path for file in self.wanted.again}
+        new = [report for path, report in self.reports.items() if path not in again]
+        decided = decide(self.source, self.known, new, self.wanted.there, self.wanted.mode)
+        for path in again & self.reports.keys():
+            report = self.reports[path]
+            lands = not report.fault and report.digest in self.known.contents
+            decided[path] = Decision(How.AGAIN) if lands else Decision(None, report.fault or f"{path}: has changed")
+        return decided
+
+    def _filed(self, files: Sequence[FoundFile]) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        tables, again = self.lake.site_tables, {file.path for file in self.wanted.again}
+        listed = pa.table(
+            {
+                "number": pa.array(range(len(files)), pa.int64()), "path": [file.path for file in files],
+                "size": [file.size for file in files], "modified": [file.modified for file in files],
+                "again": [file.path in again for file in files],
+            }
+        )  # fmt: skip
+        unchanged = set(self.wanted.there) - {file.path for file in self.wanted.new}
+        task = LandFiles(
+            self.source, self.taken, frozenset(self.known.digests), self.known.starts(unchanged), self.wanted.mode
+        )  # fmt: skip
+        spread = tables.spark.createDataFrame(listed).repartition(min(len(files), tables.parallelism))
+        filed = spread.mapInArrow(task, FILED_DDL)
+        if not again:
+            return filed
+        # The lines of a file that grew are counted through, but each part landed under the digest of its time.
+        parts = {digest: chain[-1] for path in again for chain in [self.known.chains[path]] for digest in chain}
+        writes = sorted({one.write for digest in parts for one in self.known.brought.get(digest, ())})
+        mine = F.col("digest").isin(sorted(parts)) & F.col("write").isin(writes)
+        whole = F.coalesce(*(F.when(F.col("digest") == part, F.lit(last)) for part, last in sorted(parts.items())))
+        landed = tables.read(EVENTS).where(mine & (F.col("source") == self.source.name))
+        return filed.join(landed.select(whole.alias("digest"), "line"), ["digest", "line"], "left_anti")

@@ -1,0 +1,83 @@
+"""Follows the runs through Airflow's interface, and lets each hour's files arrive in time."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from jobs.local.demo.view import Step, View
+from jobs.local.demo.world import SOURCE, World
+from jobs.local.servers.airflow_api import AirflowApi
+from jobs.local.servers.airflow_server import AirflowHome
+from jobs.local.servers.process import ServerFailed, Servers
+from monitoring_lib.errors import FarwatchError
+from monitoring_lib.verbs import VERBS
+
+DAG = f"epochs-{SOURCE}"
+LONGEST_PARSING = 120.0
+LONGEST_RUNS = 1200.0
+BETWEEN_LOOKS = 0.7
+LINES_OF_LOG = 25
+
+
+def watch(world: World, airflow: AirflowHome, servers: Servers, view: View) -> list[Step]:
+    """Starts the schedule and returns every step once the last epoch is through; an error if one failed."""
+    api = airflow.api
+    _wait_for_dag(api, servers)
+    world.deliver(0)
+    api.patch(f"/dags/{DAG}", {"is_paused": False})
+    deadline = time.monotonic() + LONGEST_RUNS
+    while True:
+        servers.check()
+        steps = _steps(api, world)
+        view.show(steps)
+        landed = [step for step in steps if step.verb == "land" and step.state == "success"]
+        if 0 < len(landed) < world.hours:
+            world.deliver(len(landed))
+        for step in steps:
+            if step.state == "failed":
+                _raise_failed(airflow, step)
+        if len([step for step in steps if step.verb == VERBS[-1] and step.is_over]) == world.hours:
+            return steps
+        if time.monotonic() > deadline:
+            raise ServerFailed(f"the epochs did not end within {LONGEST_RUNS:.0f} s; see {airflow.folder}")
+        time.sleep(BETWEEN_LOOKS)
+
+
+def _wait_for_dag(api: AirflowApi, servers: Servers) -> None:
+    deadline = time.monotonic() + LONGEST_PARSING
+    while not api.knows(DAG):
+        servers.check()
+        if time.monotonic() > deadline:
+            errors = [found["stack_trace"] for found in api.get("/importErrors")["import_errors"]]
+            raise ServerFailed("Airflow did not find the DAG " + DAG + "\n".join(["", *errors]))
+        time.sleep(0.3)
+
+
+def _steps(api: AirflowApi, world: World) -> list[Step]:
+    """The tasks of the demo's epochs; a run of the hour that ends meanwhile is none of them."""
+    found = api.get(f"/dags/{DAG}/dagRuns/~/taskInstances", limit=100, order_by="run_after")["task_instances"]
+    runs = api.get(f"/dags/{DAG}/dagRuns", limit=50)["dag_runs"]
+    starts = {run["dag_run_id"]: datetime.fromisoformat(run["data_interval_start"]) for run in runs}
+    steps = [
+        Step(starts[task["dag_run_id"]], task["task_id"], str(task["state"]), _seconds(task))
+        for task in found
+        if starts.get(task["dag_run_id"]) in world.epochs
+    ]
+    return sorted(steps, key=lambda step: (step.epoch, VERBS.index(step.verb)))
+
+
+def _seconds(task: dict[str, Any]) -> float:
+    if task["duration"] is not None:
+        return float(task["duration"])
+    if task["start_date"] is None:
+        return 0.0
+    return (datetime.now(UTC) - datetime.fromisoformat(task["start_date"])).total_seconds()
+
+
+def _raise_failed(airflow: AirflowHome, step: Step) -> None:
+    logs = sorted((airflow.folder / "logs").rglob(f"*task_id={step.verb}/*.log"), key=lambda path: path.stat().st_mtime)
+    said = "\n".join(logs[-1].read_text(errors="replace").splitlines()[-LINES_OF_LOG:]) if logs else ""
+    where = logs[-1] if logs else airflow.folder
+    raise FarwatchError(f"{step.verb} of epoch {step.epoch:%H:%M} failed; {where} ends with:\n{said}")

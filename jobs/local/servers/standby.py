@@ -1,0 +1,29 @@
+"""Starts a stand-by: the process that has everything imported and does steps for others (`jobs.command.standby`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from jobs.local.servers.process import Server
+from jobs.terminal.standby import STANDBY
+
+
+def begin(folder: Path, environment: Mapping[str, str], *, outlive_us: bool = False) -> tuple[Server, dict[str, str]]:
+    """Starts a stand-by below `folder`, and the environment in which steps find it. Nobody needs to wait for it."""
+    folder = folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / "standby.sock"
+    place.unlink(missing_ok=True)
+    server = Server.start(
+        "stand-by",
+        [sys.executable, "-m", "jobs.command.standby", place.name],
+        log=folder / "standby.log",
+        environment=os.environ | dict(environment),
+        folder=folder,
+        outlive_us=outlive_us,
+        restarts=5,
+    )
+    return server, {STANDBY: str(place)}

@@ -1,0 +1,71 @@
+"""`farwatch query`: a monitor's sealed answer with its bounds, or read-only SQL over everything sealed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from jobs.epoch.context import Context
+from monitoring_lib.epochs import parse_duration
+from monitoring_lib.errors import UsageError
+from monitoring_lib.methods import LookUp
+from monitoring_lib.network import node_of_site
+
+
+def run(
+    monitor: str | None = None, *, epoch: str | None = None, history: int = 0, sql: str | None = None,
+    node: str | None = None, links: bool = False, point: str | None = None, range_: str | None = None,
+    ask: str | None = None, limit: int = 10_000, seconds: float = 60, memory: str = "2GiB", as_json: bool = False,
+) -> None:  # fmt: skip
+    """Prints the answer of the epoch that holds the time `epoch` (default: the last sealed), or a SQL result."""
+    if (monitor is None) == (sql is None):
+        raise UsageError("name a monitor, or ask by --sql 'SELECT …'; `farwatch status` lists the monitors")
+    looks_up = point is not None or range_ is not None or ask is not None
+    if sql is not None and (epoch is not None or history or node or links or looks_up):
+        raise UsageError("--epoch, --history and the like belong to a monitor; write a WHERE into the SQL instead")
+    if history < 0:
+        raise UsageError(f"--history {history}: write a number of epochs, 1 or more")
+    context = Context.from_environment()
+    wanted = None if node is None else node if node.startswith("@") else node_of_site(node)
+    if sql is not None:
+        from jobs.looking import sql_report
+        from jobs.looking.sql import Limits
+
+        sql_report.show(context, sql, as_json, Limits(limit, seconds, memory))
+        return
+    assert monitor is not None
+    if point is not None and ask is not None:
+        raise UsageError("--point and --ask: ask one thing at a time")
+    if looks_up:
+        from jobs.looking import looking_up
+
+        asked = LookUp(point, None if range_ is None else _duration(range_), {} if ask is None else _query(ask))
+        found_epoch, answers = looking_up.look_up(context, monitor, epoch, asked, wanted)
+        looking_up.show(found_epoch, asked, answers, as_json)
+        return
+    from jobs.looking import answer_report
+    from jobs.looking.answer import look
+    from jobs.looking.traffic import loads_of
+
+    found = look(context, monitor, epoch, history)
+    loads = loads_of(context.lake, found.epoch) if links else None
+    answer_report.show(found if wanted is None else found.of_node(wanted), as_json, loads)
+
+
+def _query(text: str) -> dict[str, Any]:
+    """A query as a monitor's file has it, such as ``heavy_hitters: 0.02``."""
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"--ask {text!r} is no YAML: {error}") from error
+    if not isinstance(found, dict) or not found or not all(isinstance(key, str) for key in found):
+        raise UsageError(f"--ask {text!r}: write a key and a value, such as --ask 'quantiles: [0.5]'")
+    return found
+
+
+def _duration(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--range: {error}") from error

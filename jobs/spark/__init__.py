@@ -1,0 +1,1 @@
+"""Spark: a session, its settings, and expressions as columns."""

@@ -1,0 +1,34 @@
+"""Exact sums by item: the summary of every question that asks about items, and the truth's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from monitoring_lib.names import Names
+from monitoring_lib.summaries import Cell, Measure, Rows, Summary
+from monitoring_lib.synopses.counts import Counts
+
+
+@dataclass(frozen=True)
+class ItemCounts(Summary):
+    """Each item of a cell with the sum of its measure, exact."""
+
+    reduced: Measure = Measure()  # noqa: RUF009  # it is frozen
+
+    synopsis = Counts
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return ("item",)
+
+    @property
+    def measure(self) -> Measure:
+        return self.reduced
+
+    def build(self, cell: Cell, rows: Rows) -> Counts:
+        counted = pc.not_equal(rows.values, 0)
+        rows = rows if pc.all(counted).as_py() else rows.filter(counted)
+        return Counts(Names(rows.keys["item"]), np.array(rows.values))

@@ -1,0 +1,7 @@
+"""The methods of this family."""
+
+from monitoring_lib.protocols.aggregates.curves import RateCurves
+from monitoring_lib.protocols.aggregates.fixed import NoFilter, Optimised, Uniform, Waterfill
+from monitoring_lib.protocols.aggregates.shrinking import Quiet, Text
+
+METHODS = (Waterfill, Uniform, NoFilter, Text, Quiet, RateCurves, Optimised)

@@ -1,0 +1,1 @@
+"""Methods that sketch: what they share."""

@@ -1,0 +1,104 @@
+"""All candidate lists that a peer holds, by item: the totals, who lists what, and when it is safe to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from monitoring_lib.protocols.top_k_everywhere.best import Pair, best
+from monitoring_lib.protocols.top_k_everywhere.topico.letters import Candidates
+from monitoring_lib.protocols.top_k_everywhere.topico.state import TopicoState
+
+
+class Lists:
+    """The lists of a state, by item and by site. Built of the state, kept up with it, and stored nowhere."""
+
+    def __init__(self, state: TopicoState) -> None:
+        self.state = state
+        self.by_item: dict[str, dict[str, int]] = {}
+        """Each item's sums, by the sites that list it."""
+        self.totals: dict[str, int] = {}
+        self.namers: dict[str, int] = {}
+        """How many sites name an item on their own account."""
+        self.of_site: dict[str, dict[str, int]] = {}
+        """Each site's list, as the state codes it."""
+        for (site, item), code in state.lists.items():
+            self._enter(site, item, code)
+
+    def _enter(self, site: str, item: str, code: int) -> None:
+        own = self.of_site.setdefault(site, {})
+        before = own.get(item, 0)
+        own[item] = code
+        if item in self.by_item:
+            self.by_item[item][site] = code >> 1
+            self.totals[item] += (code >> 1) - (before >> 1)
+            self.namers[item] += (code & 1) - (before & 1)
+        else:
+            self.by_item[item], self.totals[item], self.namers[item] = {site: code >> 1}, code >> 1, code & 1
+
+    def _leave(self, site: str, item: str) -> None:
+        code, sums = self.of_site[site].pop(item), self.by_item[item]
+        del sums[site]
+        self.totals[item] -= code >> 1
+        self.namers[item] -= code & 1
+        if not sums:
+            del self.by_item[item], self.totals[item], self.namers[item]
+        self.state.lists.drop((site, item))
+
+    def take(self, site: str, letter: Candidates) -> list[str]:
+        """Brings a site's list up to date; the items that it names and nobody named before."""
+        held = self.of_site.setdefault(site, {})
+        gone = held.keys() - set(letter.names) if letter.whole else held.keys() & set(letter.dropped)
+        for item in gone:
+            self._leave(site, item)
+        new = [item for item in letter.names[: letter.own] if not self.namers.get(item)]
+        for at, (item, value) in enumerate(zip(letter.names, letter.sums, strict=True)):
+            code = 2 * value + (at < letter.own)
+            self._enter(site, item, code)
+            self.state.lists.set((site, item), code)
+        if site not in self.state.unlisted or self.state.unlisted.get(site) != letter.largest_unlisted:
+            self.state.unlisted.set(site, letter.largest_unlisted)
+        return new
+
+    def forget(self, sites: Iterable[str]) -> None:
+        """Lists of sites that have left."""
+        for site in sites:
+            for item in list(self.of_site.get(site, ())):
+                self._leave(site, item)
+            self.of_site.pop(site, None)
+            self.state.unlisted.drop(site)
+
+    def code(self, site: str, item: str) -> int | None:
+        """The entry of a site's list, None if it lists no such item."""
+        return self.of_site.get(site, {}).get(item)
+
+    def named_by_others(self, site: str) -> list[str]:
+        """Items that another site names on its own account."""
+        own = {item for item, code in self.of_site.get(site, {}).items() if code & 1}
+        return [item for item, namers in self.namers.items() if namers > 1 or (namers and item not in own)]
+
+    def best(self, k: int) -> list[Pair]:
+        return best(self.totals.items(), k)
+
+    def settled(self, k: int, present: Iterable[str], fresh: Collection[str]) -> bool:
+        """Whether the best k of the lists are surely the best k of all.
+
+        An item that somebody names, and that all have had a round to answer, has its exact total. Of any other a site
+        that does not list it has at most its largest unlisted sum.
+        """
+        bounds = {site: self.state.unlisted.get(site) for site in present}
+        unnamed = sum(bounds.values())
+        top = self.best(k)
+        kth = top[-1][1] if len(top) == k else 0
+        if unnamed and (unnamed >= kth or len(top) < k):
+            return False
+        inside = {item for item, _ in top}
+        for item, namers in self.namers.items():
+            if namers and item not in fresh:
+                continue
+            total = self.totals[item]
+            if item not in inside and total + unnamed < kth:  # nobody can hide more of it than of an unnamed one
+                continue
+            hidden = unnamed - sum(bounds.get(site, 0) for site in self.by_item[item])
+            if hidden and (item in inside or len(top) < k or total + hidden >= kth):
+                return False
+        return True

@@ -1,0 +1,50 @@
+"""Requery, at the coordinator: one query in every epoch in which a site has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from monitoring_lib.answers import Answers
+from monitoring_lib.methods import Ask, InnerRole, Moment
+from monitoring_lib.network import Delivery, Post
+from monitoring_lib.protocols.topk.answers import member_rows
+from monitoring_lib.protocols.topk.question import tolerance_of
+from monitoring_lib.protocols.topk.requery.query import Query
+from monitoring_lib.protocols.topk.requery.state import RequeryCoordinatorState
+from monitoring_lib.unstored import Turns, Unstored
+
+
+class RequeryCoordinator(InnerRole[RequeryCoordinatorState]):
+    """Runs at most one query an epoch. What a site said last bounds its sums while it is missing."""
+
+    State = RequeryCoordinatorState
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__(ask)
+        self._unstored: Unstored[Turns] = Unstored()
+
+    def start(self, node: str) -> RequeryCoordinatorState:
+        return RequeryCoordinatorState()
+
+    def receive(
+        self, state: RequeryCoordinatorState, moment: Moment, round_: int, inbox: Sequence[Delivery]
+    ) -> Iterable[Post]:
+        turns = self._unstored.of_epoch(state, moment.epoch)
+        if turns is not None:
+            return turns.send(inbox)
+        return next(self._unstored.put(state, moment.epoch, Query(self.ask, state, moment).run(bool(inbox))))
+
+    def close(self, state: RequeryCoordinatorState, moment: Moment) -> Iterable[Post]:
+        self._unstored.settle(state, moment.epoch)
+        return ()
+
+    def answers(self, state: RequeryCoordinatorState, moment: Moment) -> Answers:
+        totals = zip(state.members, state.totals, state.lows, state.highs, strict=True)
+        return member_rows(self.ask, moment, totals, unproved=state.excess != 0)
+
+    def faults(self, state: RequeryCoordinatorState) -> list[str]:
+        if state.excess is None or state.member_low is None:
+            return []
+        if state.outsider_high - state.member_low > max(tolerance_of(self.ask), state.excess):
+            return [f"an outsider may reach {state.outsider_high}, a member lies at {state.member_low} or above"]
+        return []

@@ -1,0 +1,129 @@
+"""Steps done by a process that stands by: to the caller they are the command itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jobs.command.standby import _changed_since
+from jobs.local.servers import standby
+from jobs.local.servers.process import Server
+from jobs.terminal.standby import STANDBY
+from tests.jobs.pipeline.deployment import Deployment
+
+FARWATCH = Path(sys.executable).with_name("farwatch")
+ARGUMENTS = ["--source", "shop", "--from", "2020-01-01T00:00", "--to", "2020-01-01T01:00"]
+PATIENCE = 240.0
+
+
+def wait_for(ready: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    return Deployment(tmp_path_factory.mktemp("standby"))
+
+
+@pytest.fixture(scope="module")
+def standing_by(home: Deployment) -> Iterator[tuple[Server, dict[str, str]]]:
+    # Far longer than a socket's path may be.
+    server, ready = standby.begin(home.home / ("deep" * 30) / "standby", {})
+    wait_for(lambda: Path(ready[STANDBY]).exists())
+    yield server, ready
+    server.tell_to_stop()
+    server.wait_stopped()
+
+
+@pytest.fixture
+def environment(home: Deployment, standing_by: tuple[Server, dict[str, str]]) -> dict[str, str]:
+    named = {"FARWATCH_HOME": str(home.home), "FARWATCH_CONF": str(home.home / "conf")}
+    return os.environ | named | standing_by[1]
+
+
+def test_a_stand_by_serves_its_owner_only(standing_by: tuple[Server, dict[str, str]]) -> None:
+    assert Path(standing_by[1][STANDBY]).stat().st_mode & 0o077 == 0
+
+
+def farwatch(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(FARWATCH), *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+def test_a_step_gives_the_same_streams_and_exit_code_with_and_without_a_stand_by(environment: dict[str, str]) -> None:
+    alone = {name: value for name, value in environment.items() if name != STANDBY}
+    for arguments in (["gate", *ARGUMENTS], ["resolve", *ARGUMENTS], ["land", "--source", "shop"]):
+        with_one, without = farwatch(environment, *arguments), farwatch(alone, *arguments)
+        assert with_one.returncode == without.returncode
+        assert with_one.stderr == without.stderr
+        assert with_one.stdout.count("\n") == without.stdout.count("\n")
+    assert farwatch(environment, "gate", *ARGUMENTS).returncode == 0
+    assert farwatch(environment, "resolve", *ARGUMENTS).returncode == 2
+
+
+def test_a_step_needs_no_stand_by(environment: dict[str, str], tmp_path: Path) -> None:
+    nobody = environment | {STANDBY: str(tmp_path / "standby.sock")}
+    assert farwatch(nobody, "gate", *ARGUMENTS).returncode == 0
+
+
+def copies(server: Server) -> list[psutil.Process]:
+    """The processes that do a step now: all below the stand-by itself."""
+    [own] = psutil.Process(server.guard.pid).children()
+    return [child for child in own.children() if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def waiting_step(environment: dict[str, str], home: Deployment) -> subprocess.Popen[bytes]:
+    """A step that does not come to an end: its configuration is a pipe that nobody writes to."""
+    conf = home.home / "waiting" / "base"
+    if not conf.exists():
+        conf.mkdir(parents=True)
+        os.mkfifo(conf / "farwatch.yml")
+    named = {"FARWATCH_CONF": str(conf.parent)}
+    return subprocess.Popen([str(FARWATCH), "gate", *ARGUMENTS], env=environment | named, stderr=subprocess.PIPE)
+
+
+def test_a_step_ends_with_its_caller(
+    environment: dict[str, str], home: Deployment, standing_by: tuple[Server, dict[str, str]]
+) -> None:
+    server, _ = standing_by
+    caller = waiting_step(environment, home)
+    wait_for(lambda: len(copies(server)) == 1)
+    caller.kill()
+    caller.communicate()
+    wait_for(lambda: not copies(server))
+    assert farwatch(environment, "gate", *ARGUMENTS).returncode == 0
+
+
+def test_a_step_whose_process_dies_is_worth_trying_again(
+    environment: dict[str, str], home: Deployment, standing_by: tuple[Server, dict[str, str]]
+) -> None:
+    server, _ = standing_by
+    caller = waiting_step(environment, home)
+    wait_for(lambda: len(copies(server)) == 1)
+    copies(server)[0].send_signal(signal.SIGKILL)
+    said = caller.communicate(timeout=PATIENCE)[1].decode()
+    assert caller.returncode == 3
+    assert "try again" in said
+
+
+def test_a_stand_by_knows_that_its_code_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "module.py"
+    file.write_text("")
+    code = {str(file): os.stat(file).st_mtime_ns}
+    assert _changed_since(code) == code
+    os.utime(file, ns=(1, 1))
+    assert _changed_since(code) != code
+    file.unlink()
+    assert _changed_since(code) != code

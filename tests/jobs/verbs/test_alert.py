@@ -1,0 +1,107 @@
+"""`farwatch alert`: what needs a person is told once, also what a killed run has left to the next one."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jobs.epoch.handover import Handover
+from jobs.verbs.alert import alert
+from monitoring_lib.tables import ALERTS, VALIDATIONS
+from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
+
+SILENT = {"south": "silent for 2 epochs"}
+SET_ASIDE = ("", "site is fresh does not hold at site 'south'")
+PARTIAL = ("busiest", "the answer is partial")
+UNSEALED = ("busiest", "the epoch is not sealed")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> SealedHome:
+    shop = SealedHome(tmp_path)
+    shop.land([event for hour in range(3) for event in bought(hour, north="aaaab", south="ccccd")])
+    shop.run(0, 1)
+    return shop
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that is ours, and at which nobody listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+def given(home: SealedHome, first: int, last: int) -> Handover:
+    clock = home.context().config.source("shop").clock
+    return Handover.begin("shop", clock, clock.start_of(first), clock.start_of(last), [])
+
+
+def raised(home: SealedHome) -> list[tuple[str, str]]:
+    rows = home.context().lake.centre.read(ALERTS).to_pylist()
+    return sorted((row["monitor"], row["subject"]) for row in rows)
+
+
+def test_nothing_is_told_where_nothing_is_wrong(home: SealedHome) -> None:
+    alert(home.context(), given(home, 0, 1))
+    assert raised(home) == []
+
+
+def test_what_a_run_found_that_was_killed_after_its_seal_is_told_by_the_next_one(home: SealedHome) -> None:
+    home.run(1, 2, missing=SILENT)
+    alert(home.context(), given(home, 1, 2))
+    assert raised(home) == [SET_ASIDE, PARTIAL]
+
+
+def test_the_same_trouble_is_told_once(home: SealedHome) -> None:
+    home.run(1, 2, missing=SILENT)
+    for _ in range(2):
+        alert(home.context(), given(home, 0, 3))
+    assert raised(home) == [SET_ASIDE, PARTIAL, UNSEALED]
+
+
+def test_what_is_neither_sealed_nor_of_this_run_is_not_told(home: SealedHome) -> None:
+    home.run(1, 2, missing=SILENT, seal=[])
+    home.run(1, 2)
+    alert(home.context(), given(home, 1, 2))
+    assert raised(home) == []
+
+
+def test_a_run_that_sealed_nothing_tells_its_own_findings_and_why(home: SealedHome) -> None:
+    home.run(1, 2, missing=SILENT, seal=[])
+    [write] = {row["write"] for row in home.context().lake.centre.read(VALIDATIONS).to_pylist() if not row["success"]}
+    failed = replace(given(home, 1, 2), writes={"gate": write}, failed={"busiest": "drafts are as written: no rows"})
+    alert(home.context(), failed)
+    assert raised(home) == [SET_ASIDE, UNSEALED]
+    [unsealed] = [row for row in home.context().lake.centre.read(ALERTS).to_pylist() if row["monitor"]]
+    assert (unsealed["severity"], unsealed["detail"]) == ("critical", "drafts are as written: no rows")
+
+
+def test_every_sink_is_told_and_one_that_cannot_be_reached_stops_nothing(home: SealedHome, silent_port: int) -> None:
+    sinks = [f"http://127.0.0.1:{silent_port}/hook", "file:var/told/alerts.jsonl"]
+    settings: dict[str, Any] = {"sites_run": "process", "alerts": {"sinks": sinks}}
+    (home.home / "conf/base/farwatch.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    home.run(1, 2, missing=SILENT)
+    for _ in range(2):
+        alert(home.context(), given(home, 1, 2))
+    lines = (home.home / "var/told/alerts.jsonl").read_text(encoding="utf-8").splitlines()
+    told, partial = map(json.loads, lines)
+    assert (told["source"], told["subject"], told["state"]) == ("shop", SET_ASIDE[1], "opened")
+    assert "silent for 2 epochs" in told["detail"]
+    assert told["epoch_start"] == "2020-01-01T01:00:00Z"
+    assert (partial["monitor"], partial["kind"]) == ("busiest", "answer partial")
+    assert raised(home) == [SET_ASIDE, PARTIAL]
+
+
+def test_a_monitor_that_was_not_asked_for_is_not_missed(home: SealedHome) -> None:
+    home.monitors = (BUSIEST, BUSIEST | {"name": "other"})
+    home.configure()
+    alert(home.context(), replace(given(home, 0, 2), only=["other"]))
+    assert raised(home) == [("other", "the epoch is not sealed")]
