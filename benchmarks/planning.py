@@ -18,7 +18,7 @@ from typing import cast
 
 from jobs.epoch.chain import begin
 from jobs.epoch.context import Context
-from jobs.epoch.cursor import Cursor, Member, Stored
+from jobs.epoch.cursor import Cursor, Member, StoredState
 from jobs.epoch.handover import Handover
 from jobs.epoch.planning import Arrivals, make_plan
 from jobs.epoch.retiring import Leaving
@@ -42,10 +42,10 @@ def build(home: Path, sites: int, epochs: int) -> None:
     source, monitor = context.config.source("shop"), context.config.monitor("busiest")
     names = [f"site {number:05}" for number in range(sites)]
     draw, last = random.Random(1), epochs - 1
-    stored = {name: Stored(last - draw.randrange(64), last) for name in names}
+    stored = {name: StoredState(last - draw.randrange(64), last) for name in names}
     cursor = Cursor(
         last, tuple(Member(name, 0) for name in names), sites={"margins": stored},
-        inner={"margins": {COORDINATOR: Stored(last - 40, last)}},
+        inner={"margins": {COORDINATOR: StoredState(last - 40, last)}},
     )  # fmt: skip
     left = cursor_row(cursor, source.clock.start_of(last), "busiest", f"cursors-{last:032x}")
     context.lake.append(CURSORS, left)

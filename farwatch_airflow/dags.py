@@ -13,7 +13,7 @@ from airflow.sdk import DAG, Param
 from farwatch_airflow.groups import EpochTaskGroup, defaults_of, environment_of, timetable_of
 from farwatch_airflow.operators import FarwatchOperator
 from farwatch_airflow.ranges import RangeOperator
-from farwatch_airflow.sources import Source, read_sources
+from farwatch_airflow.sources import ScheduledSource, read_sources
 from farwatch_airflow.timetable import EpochTimetable
 from monitoring_lib.documents.faults import Fault
 from monitoring_lib.epochs import to_datetime
@@ -66,7 +66,7 @@ def all_dags(home: Path, conf: Path, environment: str) -> Iterator[DAG]:
         yield faulty_dag(Path(file), list(of_file), home, conf)
 
 
-def epochs_dag(source: Source, home: Path, conf: Path) -> DAG:
+def epochs_dag(source: ScheduledSource, home: Path, conf: Path) -> DAG:
     """The steps in a chain, one run at a time, as the source's file says."""
     dag_id = f"epochs-{source.name}"
     with DAG(
@@ -84,7 +84,7 @@ def epochs_dag(source: Source, home: Path, conf: Path) -> DAG:
     return dag
 
 
-def audit_dag(source: Source, home: Path, conf: Path) -> DAG:
+def audit_dag(source: ScheduledSource, home: Path, conf: Path) -> DAG:
     """Recomputes the answers of an interval from the landed events and judges what was sealed."""
     timetable = EpochTimetable(source.origin, source.audit)
     with DAG(
@@ -108,7 +108,7 @@ def audit_dag(source: Source, home: Path, conf: Path) -> DAG:
     return dag
 
 
-def maintain_dag(source: Source, home: Path, conf: Path) -> DAG:
+def maintain_dag(source: ScheduledSource, home: Path, conf: Path) -> DAG:
     """Compacts, checkpoints and cleans the tables; safe beside a running epoch."""
     with DAG(
         f"maintain-{source.name}",
@@ -129,7 +129,7 @@ def maintain_dag(source: Source, home: Path, conf: Path) -> DAG:
     return dag
 
 
-def _longest_run(source: Source) -> timedelta:
+def _longest_run(source: ScheduledSource) -> timedelta:
     """Longer than all steps with their retries: a task that hangs fails by itself, so that `alert` still runs."""
     return (len(VERBS) + 1) * ((1 + source.retries) * source.timeout + source.retries * source.retry_delay)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow.sdk import TaskGroup, chain
 
-from farwatch_airflow.sources import Source, read_sources
+from farwatch_airflow.sources import ScheduledSource, read_sources
 from farwatch_airflow.steps import StepOperator
 from farwatch_airflow.timetable import EpochTimetable
 from monitoring_lib.documents.folder import locate
@@ -26,7 +26,7 @@ class EpochTaskGroup(TaskGroup):
 
     def __init__(
         self,
-        source: str | Source,
+        source: str | ScheduledSource,
         *,
         home: str | Path,
         conf: str | Path | None = None,
@@ -51,7 +51,7 @@ class EpochTaskGroup(TaskGroup):
             steps[-1].as_teardown()  # as a common last task it would turn every failed run into a success
 
 
-def source_named(name: str, home: str | Path, conf: str | Path | None = None) -> Source:
+def source_named(name: str, home: str | Path, conf: str | Path | None = None) -> ScheduledSource:
     """What the configuration says of a source; a LookupError that names the known ones where it says nothing."""
     folder, environment = locate()
     sources, _ = read_sources(Path(home) / (conf or folder), environment)
@@ -61,11 +61,11 @@ def source_named(name: str, home: str | Path, conf: str | Path | None = None) ->
     return known[name]
 
 
-def timetable_of(source: Source) -> EpochTimetable:
+def timetable_of(source: ScheduledSource) -> EpochTimetable:
     return EpochTimetable(source.origin, source.schedule)
 
 
-def defaults_of(source: Source) -> dict[str, Any]:
+def defaults_of(source: ScheduledSource) -> dict[str, Any]:
     """What the source's file says of each task."""
     return {
         "owner": source.owner,

@@ -21,7 +21,7 @@ Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
-class Source:
+class ScheduledSource:
     """A source that can be scheduled. Origin, schedule and the intervals of audit and maintenance are microseconds."""
 
     name: str
@@ -38,7 +38,7 @@ class Source:
     maintain: int
 
 
-def read_sources(conf: Path, environment: str) -> tuple[list[Source], list[Fault]]:
+def read_sources(conf: Path, environment: str) -> tuple[list[ScheduledSource], list[Fault]]:
     """Every source that can be scheduled, and what is wrong with the others and with files as such."""
     documents, faults = folder.read(conf, environment)
     asked: dict[str, list[str]] = {}
@@ -62,10 +62,10 @@ class _UnfitError(Exception):
         self.path = path
 
 
-def _source(name: str, keys: Mapping[str, Any], monitors: tuple[str, ...]) -> Source:
+def _source(name: str, keys: Mapping[str, Any], monitors: tuple[str, ...]) -> ScheduledSource:
     said = _scheduling(keys.get("airflow"))
     every = "epoch" if keys.get("schedule") is None else "schedule"
-    return Source(
+    return ScheduledSource(
         name,
         _part(keys, parse_time, "origin"),
         _part(keys, parse_duration, every),

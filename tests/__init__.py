@@ -1,1 +1,1 @@
-"""The tests of Farwatch; the tree mirrors the rooms."""
+"""The tests of Farwatch; the tree mirrors the packages."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks._measure import Case, Run, Workload
 from benchmarks.kernel_cases._peers import BINCOUNT, GROUP_BY, count_min_loop
-from monitoring_lib.synopses._rows import Rows
+from monitoring_lib.synopses._rows import HashRows
 from monitoring_lib.synopses.count_min import CountMin
 
 
@@ -12,7 +12,7 @@ def _count_min(workload: Workload) -> Run:
     items = workload.items
 
     def run() -> int:
-        CountMin.of_rows(Rows(5, 2048, 0)).update(items)
+        CountMin.of_rows(HashRows(5, 2048, 0)).update(items)
         return workload.events
 
     return run

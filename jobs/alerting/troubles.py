@@ -6,11 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from monitoring_lib.config.fields import Severity
+
 Kind = Literal[
     "site silent", "quality", "quarantine", "file refused", "answer partial", "promise broken", "integrity",
     "chain stale", "epoch overdue", "traffic", "rule",
 ]  # fmt: skip
-Severity = Literal["warning", "critical"]
 Key = tuple[str, str, str, str]
 """Monitor ('' for the source), site, kind, and what else tells two of a kind apart."""
 

@@ -22,7 +22,7 @@ _OPEN = ("opened", "reminded")
 
 
 @dataclass
-class Standing:
+class AlertHistory:
     """The last row of every trouble of a source, and the digests of all rows."""
 
     last: dict[Key, dict[str, Any]] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Standing:
     openings: dict[Key, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: Iterable[dict[str, Any]]) -> Standing:
+    def of(cls, rows: Iterable[dict[str, Any]]) -> AlertHistory:
         found = cls()
         for row in sorted(rows, key=lambda row: (row["raised_at"], row["turn"])):
             found.take(row)
@@ -52,7 +52,7 @@ class Turns:
     """The rows that looks at a source, one after the other, make of what is open."""
 
     source: str
-    standing: Standing
+    standing: AlertHistory
     sinks: Sequence[str]
     remind: int
     write: str
@@ -125,7 +125,7 @@ def store(lake: Lake, source: str, looks: Sequence[Look], sinks: Sequence[str], 
 
     def decide(table: DeltaTable) -> pa.Table | None:
         known = scan(table, ALERTS, [("source", "=", source)], list(ALERTS.columns)).to_pylist()
-        turns = Turns(source, Standing.of(known), sinks, remind, write, datetime.now(UTC))
+        turns = Turns(source, AlertHistory.of(known), sinks, remind, write, datetime.now(UTC))
         for look in looks:
             turns.take(look)
         turns.remind_of(looks)

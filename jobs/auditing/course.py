@@ -12,9 +12,9 @@ import pyarrow as pa
 from jobs.auditing.exact import ExactQuery, ExactRows, exact_queries
 from jobs.auditing.images import Images
 from jobs.auditing.judging import Judge, answers_of, present_of
-from jobs.auditing.landed import Landed, check_landed
+from jobs.auditing.landed import EventCounts, check_landed
 from jobs.auditing.result import Audit, MonitorResult
-from jobs.auditing.scope import Chunk, Scope, Stretch
+from jobs.auditing.scope import EpochSlice, Scope, Stretch
 from jobs.auditing.sealed import SealedChunk
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake
@@ -30,8 +30,8 @@ from monitoring_lib.tables import VERDICTS
 class Read:
     """What the landed events of a chunk say; `exact` by the name of an intake."""
 
-    chunk: Chunk
-    landed: Landed
+    chunk: EpochSlice
+    landed: EventCounts
     findings: list[Finding]
     exact: Mapping[str, ExactRows]
 
@@ -68,7 +68,7 @@ class Course:
             result.method = stretch.method.name
             self._watched.append(Watched(Judge(stretch), Images(stretch.monitor, stretch.source), result))
 
-    def chunks(self) -> Iterator[tuple[Chunk, pa.Table]]:
+    def chunks(self) -> Iterator[tuple[EpochSlice, pa.Table]]:
         """After each chunk the verdicts on its epochs, as rows without a write."""
         intakes = {one.judge.intake.name: one.judge.intake for one in self._watched}
         queries, chunks = exact_queries(self.scope.source, intakes.values()), self.scope.chunks
@@ -83,7 +83,7 @@ class Course:
                 self._watched = [one for one in self._watched if one.stretch.last >= read.chunk.stop]
                 del read
 
-    def _read(self, queries: Sequence[ExactQuery], chunk: Chunk) -> Read:
+    def _read(self, queries: Sequence[ExactQuery], chunk: EpochSlice) -> Read:
         clock = self.scope.source.clock
         start, end = clock.start_of(chunk.start), clock.start_of(chunk.stop)
         landed, findings = check_landed(self.lake, self.scope, chunk)
@@ -132,7 +132,9 @@ class Course:
         return [_rows(verdicts, one.stretch, seal.epoch_start, seal.revision)]
 
 
-def _unlike(sealed: SealedChunk, landed: Landed, number: int, synopses: Mapping[str, Synopsis]) -> Iterator[Finding]:
+def _unlike(
+    sealed: SealedChunk, landed: EventCounts, number: int, synopses: Mapping[str, Synopsis]
+) -> Iterator[Finding]:
     """Where a method takes in what the truth is computed from: sealed synopses that are not those of the events."""
     seal, there = sealed.seal(number), sealed.synopses(number)
     if there is None or landed.came_later(number, seal.landing):

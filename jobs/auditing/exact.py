@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from jobs.lake import Lake
 from jobs.spark.event_columns import EventColumns
 from jobs.spark.groupings import Grouping, groupings_of
-from jobs.spark.readings import Readings
+from jobs.spark.readings import WantedReductions
 from monitoring_lib.config import Source
 from monitoring_lib.hashing import SPARK_SEED, hash_strings
 from monitoring_lib.summaries import TICK, Cell, Intake, Rows
@@ -37,8 +37,8 @@ class ExactQuery:
     grouping: Grouping
 
     @cached_property
-    def _readings(self) -> Readings:
-        return Readings.of([self.grouping])
+    def _readings(self) -> WantedReductions:
+        return WantedReductions.of([self.grouping])
 
     @property
     def intakes(self) -> Sequence[Intake]:
@@ -78,7 +78,7 @@ class ExactRows:
     """The rows of one chunk of epochs, sorted."""
 
     query: ExactQuery
-    readings: Readings
+    readings: WantedReductions
     batch: pa.RecordBatch
 
     @cached_property

@@ -10,7 +10,7 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.auditing.scope import Chunk, Scope
+from jobs.auditing.scope import EpochSlice, Scope
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import LANDING, Seal
 from jobs.lake.store import Condition
@@ -20,7 +20,7 @@ from monitoring_lib.tables import EPOCHS, LANDINGS
 
 
 @dataclass(frozen=True)
-class Landed:
+class EventCounts:
     """Of the epochs of a chunk: by (epoch, site, landing) how many events there are."""
 
     cells: Counter[tuple[int, str, int]]
@@ -44,7 +44,7 @@ class Landed:
         return found
 
 
-def check_landed(lake: Lake, scope: Scope, chunk: Chunk) -> tuple[Landed, list[Finding]]:
+def check_landed(lake: Lake, scope: Scope, chunk: EpochSlice) -> tuple[EventCounts, list[Finding]]:
     """Counts the events of a chunk, and holds the counts to the seals of the landings that brought them."""
     source, clock = scope.source, scope.source.clock
     start, end = clock.start_of(chunk.start), clock.start_of(chunk.stop)
@@ -57,7 +57,7 @@ def check_landed(lake: Lake, scope: Scope, chunk: Chunk) -> tuple[Landed, list[F
     for at, site, write, events in zip(*columns, strict=True):
         there[at, write] += events
         cells[clock.epoch_of(at), site, numbers[write]] += events
-    return Landed(cells), list(_compared(brought, there))
+    return EventCounts(cells), list(_compared(brought, there))
 
 
 _NONE = pa.table(

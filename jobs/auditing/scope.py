@@ -47,7 +47,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class EpochSlice:
     """Epochs ``start <= number < stop`` whose events are read together."""
 
     start: int
@@ -64,7 +64,7 @@ class Scope:
     source: Source
     landing: int
     stretches: tuple[Stretch, ...]
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[EpochSlice, ...]
 
     @property
     def epochs(self) -> int:
@@ -168,7 +168,7 @@ def _seal(lake: Lake, source: Source, monitor: str, number: int) -> Seal:
     return lake.ledger.seals(source.name, monitor, start, start + 1)[0]
 
 
-def _chunks(lake: Lake, source: Source, stretches: Iterable[Stretch]) -> Iterator[Chunk]:
+def _chunks(lake: Lake, source: Source, stretches: Iterable[Stretch]) -> Iterator[EpochSlice]:
     """The epochs that some truth watches, in parts of not too many events."""
     landed = _landed(lake, source)
     start: int | None = None
@@ -180,12 +180,12 @@ def _chunks(lake: Lake, source: Source, stretches: Iterable[Stretch]) -> Iterato
             or number - start >= _MOST_EPOCHS
             or numbers[at - 1] != number - 1
         ):
-            yield Chunk(start, numbers[at - 1] + 1)
+            yield EpochSlice(start, numbers[at - 1] + 1)
             start, events = None, 0
         start = number if start is None else start
         events += landed.get(number, 0)
     if start is not None:
-        yield Chunk(start, numbers[-1] + 1)
+        yield EpochSlice(start, numbers[-1] + 1)
 
 
 def _landed(lake: Lake, source: Source) -> dict[int, int]:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from jobs.auditing.images import Images
 from jobs.auditing.integrity import OUTPUTS, check_digests, check_published, check_seal, sealed_rows
-from jobs.auditing.landed import Landed
-from jobs.auditing.scope import Chunk, Stretch, cursors_of
+from jobs.auditing.landed import EventCounts
+from jobs.auditing.scope import EpochSlice, Stretch, cursors_of
 from jobs.auditing.sites import check_sites, set_aside
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake
@@ -41,7 +41,7 @@ class SealedChunk:
     """Of the epochs that are judged, all that is sealed."""
 
     @classmethod
-    def of(cls, lake: Lake, stretch: Stretch, chunk: Chunk, summary: str) -> SealedChunk:
+    def of(cls, lake: Lake, stretch: Stretch, chunk: EpochSlice, summary: str) -> SealedChunk:
         clock = stretch.source.clock
         first, stop = max(chunk.start, stretch.first, 1) - 1, min(chunk.stop, stretch.last + 1)
         seals = _seals(lake, stretch, clock.start_of(first), clock.start_of(stop))
@@ -54,7 +54,7 @@ class SealedChunk:
         rows = {table: sealed_rows(lake, table, judged) for table in OUTPUTS} if judged else {}
         return cls(lake, stretch, seals, cursors, summary, rows)
 
-    def judged(self, chunk: Chunk) -> list[int]:
+    def judged(self, chunk: EpochSlice) -> list[int]:
         return [number for number in sorted(self.seals) if number in self.stretch.judged and number in chunk]
 
     def seal(self, number: int) -> Seal:
@@ -81,7 +81,7 @@ class SealedChunk:
     def _synopses(self) -> Mapping[tuple[object, ...], pa.Table]:
         return rows_by(self.rows[SYNOPSES], "epoch_start", "write", "summary")
 
-    def check(self, chunk: Chunk, images: Images, landed: Landed) -> Iterator[Finding]:
+    def check(self, chunk: EpochSlice, images: Images, landed: EventCounts) -> Iterator[Finding]:
         """The integrity of the epochs that are judged."""
         numbers = self.judged(chunk)
         if not numbers:

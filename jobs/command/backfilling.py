@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import pyarrow.compute as pc
 
-from jobs.command.chunks import MOST_EPOCHS, Chunk
+from jobs.command.chunks import MOST_EPOCHS, EpochChunk
 from jobs.command.run import run
 from jobs.epoch.chain import first_unsealed
 from jobs.epoch.context import Context
@@ -63,7 +63,7 @@ def backfill(context: Context, handover: Handover, dry_run: bool, as_json: bool)
         )
     begun, first = time.monotonic(), handover.start + found.sealed * source.epoch
 
-    def done(chunk: Chunk) -> None:
+    def done(chunk: EpochChunk) -> None:
         so_far, left = (chunk.end - first) // source.epoch, (handover.end - chunk.end) // source.epoch
         pace = (time.monotonic() - begun) / max(so_far, 1)
         say(

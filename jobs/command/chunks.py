@@ -19,7 +19,7 @@ MOST_BYTES = 64_000_000
 
 
 @dataclass(frozen=True)
-class Chunk:
+class EpochChunk:
     """The epochs of ``[start, end)``; `writes` names their synopses where they are made already."""
 
     start: int
@@ -29,20 +29,20 @@ class Chunk:
     """Microseconds that were spent ahead, for the first chunk to report."""
 
 
-def chunks_of(context: Context, handover: Handover) -> Iterator[Chunk]:
+def chunks_of(context: Context, handover: Handover) -> Iterator[EpochChunk]:
     """The range in chunks, in order. The next Spark job starts when all chunks of the one before are done."""
     length = context.config.source(handover.source).epoch
     if handover.end - handover.start == length:
-        yield Chunk(handover.start, handover.end)
+        yield EpochChunk(handover.start, handover.end)
         return
     for start in range(handover.start, handover.end, AHEAD * length):
         yield from _ahead(context, handover, start, min(handover.end, start + AHEAD * length), length)
 
 
-def _ahead(context: Context, handover: Handover, start: int, end: int, length: int) -> Iterator[Chunk]:
+def _ahead(context: Context, handover: Handover, start: int, end: int, length: int) -> Iterator[EpochChunk]:
     unsealed = _unsealed(context, handover, start, end)
     if not unsealed:
-        yield Chunk(start, end)
+        yield EpochChunk(start, end)
         return
     part = replace(
         handover, start=start, end=end, monitors=unsealed, writes={}, failed={}, misused=[], times={}, local=Local()
@@ -55,7 +55,7 @@ def _ahead(context: Context, handover: Handover, start: int, end: int, length: i
         sizes[made.epoch_start] += record["bytes"]
     times = part.times
     for one, last in _cut(sizes, length):
-        yield Chunk(one, last, part.writes, times)
+        yield EpochChunk(one, last, part.writes, times)
         times = {}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from jobs.epoch.chain import earliest
 from jobs.epoch.context import Context
-from jobs.lake.care import Found
+from jobs.lake.care import TableCare
 from jobs.looking.printing import line, print_json, show, table
 from jobs.looking.sealed_chain import chain_of, landed_of
 from jobs.looking.staleness import Stale, stale_part
@@ -40,7 +40,7 @@ def _stale(context: Context, sources: Sequence[str]) -> dict[str, Stale]:
     return chains
 
 
-def _plain(found: Sequence[Found], stale: dict[str, Stale], dry_run: bool) -> dict[str, Any]:
+def _plain(found: Sequence[TableCare], stale: dict[str, Stale], dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run, "tables": [one.plain for one in found],
         "stale": [
@@ -50,7 +50,7 @@ def _plain(found: Sequence[Found], stale: dict[str, Stale], dry_run: bool) -> di
     }  # fmt: skip
 
 
-def _print(found: Sequence[Found], stale: dict[str, Stale], dry_run: bool) -> None:
+def _print(found: Sequence[TableCare], stale: dict[str, Stale], dry_run: bool) -> None:
     due = [one for one in found if one.is_due]
     if due:
         numbers = ("files", "size", "dead rows", "unneeded files", "their size")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from jobs.command.chunks import Chunk, chunks_of
+from jobs.command.chunks import EpochChunk, chunks_of
 from jobs.command.late import replays
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover, Local
@@ -26,7 +26,7 @@ STEPS: dict[str, Callable[[Context, Handover], None]] = {
 }
 
 
-def run(context: Context, handover: Handover, done: Callable[[Chunk], None] = lambda chunk: None) -> Handover:
+def run(context: Context, handover: Handover, done: Callable[[EpochChunk], None] = lambda chunk: None) -> Handover:
     """Runs the range; what a chunk has sealed stays sealed whatever happens to the next. `done` hears of each chunk."""
     source = context.config.source(handover.source)
     first, *middle, tell = STEPS.values()
@@ -62,7 +62,7 @@ def replay_late(context: Context, handover: Handover) -> None:
         run(context, late)
 
 
-def _told(chunks: Iterator[Chunk], tell: Callable[[], None]) -> Iterator[Chunk]:
+def _told(chunks: Iterator[EpochChunk], tell: Callable[[], None]) -> Iterator[EpochChunk]:
     """The chunks; where the next cannot be made, that is alerted about."""
     try:
         yield from chunks

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Wanted:
+class WantedParts:
     """The parts of a table that a run is to read; `owner` is its monitor, or the summary of synopses."""
 
     run: MonitorRun
@@ -43,7 +43,7 @@ class Wanted:
     """Start of the epoch, and write."""
     digests: dict[Part, str] = field(default_factory=dict)
 
-    def sealed(self, outputs: Sequence[str], epochs: Iterable[int]) -> Wanted:
+    def sealed(self, outputs: Sequence[str], epochs: Iterable[int]) -> WantedParts:
         """With what the seals of these epochs name; UsageError where synopses are wanted that were never made."""
         for epoch in sorted(epochs):
             past, start = self.run.past(epoch), self.run.start_of(epoch)
@@ -59,7 +59,7 @@ class Wanted:
                     self.digests[Part(past.writes[output], output, self.owner, self.method, start)] = digest
         return self
 
-    def written(self, lake: Lake, write: str, epochs: Iterable[int]) -> Wanted:
+    def written(self, lake: Lake, write: str, epochs: Iterable[int]) -> WantedParts:
         """With what a step of the run itself has written."""
         starts = {self.run.start_of(epoch) for epoch in epochs}
         if not starts:

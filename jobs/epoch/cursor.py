@@ -45,14 +45,14 @@ class Owed:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredState:
     """Where the rows of a state are: the epoch of its last base, and that of its last row."""
 
     base: int
     last: int
 
 
-Places = Mapping[str, Mapping[str, Stored]]
+Places = Mapping[str, Mapping[str, StoredState]]
 """By method, then by site or inner node."""
 
 
@@ -142,7 +142,7 @@ def moved(places: Places, method: str, epoch: int, stored: Iterable[tuple[str, s
     """With what was stored of a method in an epoch: (node, base or change)."""
     new = dict(places.get(method, {}))
     for name, form in stored:
-        new[name] = Stored(epoch if form == "base" else new[name].base, epoch)
+        new[name] = StoredState(epoch if form == "base" else new[name].base, epoch)
     return {**places, method: new}
 
 
@@ -153,4 +153,4 @@ def _plain_places(places: Places) -> dict[str, Any]:
 
 
 def _places(plain: Mapping[str, Any]) -> Places:
-    return {method: {name: Stored(*ends) for name, ends in found.items()} for method, found in plain.items()}
+    return {method: {name: StoredState(*ends) for name, ends in found.items()} for method, found in plain.items()}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.epoch.checked import Wanted
+from jobs.epoch.checked import WantedParts
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.lake import Lake, column_list
 from monitoring_lib.codec import decode
@@ -104,7 +104,7 @@ class Inputs:
             for epoch in (*arriving_epochs(run, method, site, number), *expiring_epochs(run, method, site, number))
             if epoch < run.first
         }
-        wanted = Wanted(run, SYNOPSES, name).sealed(["synopses"], needed)
+        wanted = WantedParts(run, SYNOPSES, name).sealed(["synopses"], needed)
         rows = wanted.written(self.lake, run.synopses, run.numbers).read(self.lake)
         images: Images = {}
         cells = zip(column_list(rows, "epoch_start"), *(rows[n].to_pylist() for n in ("site", "payload")), strict=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jobs.epoch.arrivals import Arrivals, Texts
 from jobs.epoch.chain import Beginning, begun_anew, begun_bare
-from jobs.epoch.cursor import Member, Stored
+from jobs.epoch.cursor import Member, StoredState
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.plan import PastEpoch, Plan, PlannedEpoch
 from jobs.epoch.retiring import Leaving, Roll
@@ -145,7 +145,7 @@ def _taking_part(run: MonitorRun) -> dict[str, Member]:
     return {site: member for site, member in members.items() if site not in always}
 
 
-def _of_states(stored: Iterable[Stored]) -> set[int]:
+def _of_states(stored: Iterable[StoredState]) -> set[int]:
     return {epoch for one in set(stored) for epoch in range(one.base, one.last + 1)}
 
 

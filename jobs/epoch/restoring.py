@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
-from jobs.epoch.checked import Wanted
-from jobs.epoch.cursor import Stored
+from jobs.epoch.checked import WantedParts
+from jobs.epoch.cursor import StoredState
 from jobs.epoch.memory import Memory
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.rows import messages_of
@@ -48,19 +48,19 @@ def restore_sites(
 
 def restore_inner(lake: Lake, run: MonitorRun, method: Method) -> Memory:
     """The states of the coordinator and of a tree's inner nodes before the run's first epoch."""
-    stored: Mapping[str, Stored | None] = dict(run.plan.cursor.inner.get(method.name, {}))
+    stored: Mapping[str, StoredState | None] = dict(run.plan.cursor.inner.get(method.name, {}))
     if method.name in run.plan.anew:
         stored = {}
     return _restored(lake, run, method, STATES, "states", stored)
 
 
 def _restored(
-    lake: Lake, run: MonitorRun, method: Method, table: Table, output: str, stored: Mapping[str, Stored | None],
+    lake: Lake, run: MonitorRun, method: Method, table: Table, output: str, stored: Mapping[str, StoredState | None],
     observed: str = "",
 ) -> Memory:  # fmt: skip
     owner = "site" if table.at_sites else "node"
     intervals = {name: one for name, one in stored.items() if one is not None and method.name not in run.plan.anew}
-    wanted = Wanted(run, table, run.monitor.name, method.name)
+    wanted = WantedParts(run, table, run.monitor.name, method.name)
     wanted.sealed([output], {epoch for one in set(intervals.values()) for epoch in range(one.base, one.last + 1)})
     if observed:
         wanted.written(lake, observed, [run.first])
@@ -74,7 +74,7 @@ def _restored(
 
 
 def _kept(
-    run: MonitorRun, rows: pa.Table, owner: str, wanted: Collection[str], intervals: Mapping[str, Stored]
+    run: MonitorRun, rows: pa.Table, owner: str, wanted: Collection[str], intervals: Mapping[str, StoredState]
 ) -> dict[str, tuple[int, list[Kept]]]:
     """Each owner's rows from its last base on, in order, and the base's epoch."""
     rows = rows.sort_by("epoch_start")
@@ -97,7 +97,7 @@ def _kept(
 def _messages_since(lake: Lake, run: MonitorRun, method: Method, seen: Iterable[int]) -> dict[int, list[Message]]:
     """The messages that some site may have received since it was last stored, by epoch."""
     first = max(min(seen, default=run.first), run.begun(method.name), run.plan.cursor.first)
-    wanted = Wanted(run, MESSAGES, run.monitor.name, method.name)
+    wanted = WantedParts(run, MESSAGES, run.monitor.name, method.name)
     rows = wanted.sealed(["inbox", "messages"], range(first, run.first)).read(lake)
     by_epoch: dict[int, list[Message]] = {}
     for message in messages_of(rows, run.clock):

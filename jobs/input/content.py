@@ -29,7 +29,7 @@ class Start:
 
 
 @dataclass
-class Taken:
+class ReadContent:
     """`begins` is None where the content begins with nothing that has landed; `kept` holds all of it, or what follows.
 
     `waiting` bytes at the end belong to a record that is not finished: they are no part of the content.
@@ -54,7 +54,7 @@ class Taken:
         return Stream(self.path, self.kept)
 
 
-def take(path: str, starts: Sequence[Start] = (), *, grows: bool = False, quoted: bool = False) -> Taken:
+def take(path: str, starts: Sequence[Start] = (), *, grows: bool = False, quoted: bool = False) -> ReadContent:
     """Reads a file to its end. It may begin with one of the `starts`, the longest of which counts.
 
     A file that `grows` is known up to its last whole record, and only what follows the start is kept; else all is.
@@ -90,7 +90,7 @@ def take(path: str, starts: Sequence[Start] = (), *, grows: bool = False, quoted
             ends_record = content.endswith(b"\n") if content else ends_record
     if begins is not None and begins.unpacked == size:
         begins = None  # the whole of it has landed: its digest says so
-    return Taken(path, hasher.hexdigest(), size, begins, head, len(waiting), kept, grows)
+    return ReadContent(path, hasher.hexdigest(), size, begins, head, len(waiting), kept, grows)
 
 
 def _pieces(stream: Stream) -> Iterator[tuple[bytes, bytes]]:

@@ -21,7 +21,7 @@ def open_stream(path: str, growing: bool = False) -> Stream:
 
     Of a file that is still `growing`, what there was when it was opened.
     """
-    stored = Stored(path, growing)
+    stored = StoredBytes(path, growing)
     unpacked: Any = stored
     if path.endswith(".gz"):
         unpacked = gzip.GzipFile(fileobj=io.BufferedReader(stored, CHUNK), mode="rb")
@@ -32,7 +32,7 @@ def open_stream(path: str, growing: bool = False) -> Stream:
     return Stream(path, unpacked)
 
 
-class Stored(io.RawIOBase):
+class StoredBytes(io.RawIOBase):
     """The stored bytes of a file; it must keep its length until the last of them is read, unless it is `growing`."""
 
     def __init__(self, path: str, growing: bool = False) -> None:

@@ -38,7 +38,7 @@ _MOST_WRITES = 500
 
 
 @dataclass(frozen=True)
-class Found:
+class TableCare:
     """What there is to do at one table, and what it would save."""
 
     table: Table
@@ -79,7 +79,7 @@ class Care:
     now: int
     """Microseconds."""
 
-    def look(self) -> Found | None:
+    def look(self) -> TableCare | None:
         """None where nobody has written to the table yet."""
         found = self.store.open(self.table)
         if found is None:
@@ -93,7 +93,7 @@ class Care:
             raise trouble(self.store.location(self.table), "read", error) from error
         # Beside each file Spark keeps a hidden one with a checksum on a local disk; no engine counts those as files.
         unneeded = [name for name in listed if not name.rpartition("/")[2].startswith((".", "_"))]
-        return Found(
+        return TableCare(
             self.table, files.num_rows, sum(files["size_bytes"].to_pylist()), small, into, days, tuple(sorted(dead)),
             sum(dead.values()), len(unneeded), sum(map(self._size, unneeded)),
         )  # fmt: skip
@@ -131,7 +131,7 @@ class Care:
         place = Path(self.store.location(self.table), name)
         return place.stat().st_size if "://" not in self.store.root and place.exists() else 0
 
-    def do(self, found: Found, sites: SiteTables) -> None:
+    def do(self, found: TableCare, sites: SiteTables) -> None:
         if self.table.at_sites:
             self._by_spark(found, sites)
             return
@@ -141,7 +141,7 @@ class Care:
             else:
                 say(f"{self.table.name}: another `farwatch maintain` is rewriting it, so it is left alone")
 
-    def _here(self, found: Found) -> None:
+    def _here(self, found: TableCare) -> None:
         current = self.store.opened(self.table)
         try:
             for at in range(0, len(found.dead_writes), _MOST_WRITES):
@@ -163,7 +163,7 @@ class Care:
         except (DeltaError, OSError) as error:
             raise trouble(self.store.location(self.table), "written", error) from error
 
-    def _by_spark(self, found: Found, sites: SiteTables) -> None:
+    def _by_spark(self, found: TableCare, sites: SiteTables) -> None:
         for at in range(0, len(found.dead_writes), _MOST_WRITES):
             sites.drop_writes(self.table, found.dead_writes[at : at + _MOST_WRITES])
         if found.small:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from jobs.lake.seals import LANDING, REPLACED, Seal, from_rows, to_rows
-from jobs.lake.store import Condition, Number, Store, scan
+from jobs.lake.store import Condition, Store, WholeNumber, scan
 from jobs.lake.times import column_list
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import AlreadySealed, NotNow
@@ -90,7 +90,7 @@ class Ledger:
         """The first epoch before `end` of which a monitor's seal came after a commit, None if none did."""
         conditions: list[Condition] = [
             ("source", "=", source), ("monitor", "=", monitor), ("epoch_start", "<", end),
-            ("version", ">", Number(version)),
+            ("version", ">", WholeNumber(version)),
         ]  # fmt: skip
         return min(column_list(self.store.read(EPOCHS, conditions, ["epoch_start"]), "epoch_start"), default=None)
 
@@ -177,7 +177,7 @@ class Ledger:
         last, look_back = self.version, _FIRST_LOOK
         while True:
             since = max(last - look_back, -1)
-            rows = self.store.read(EPOCHS, [*wanted, ("version", ">", Number(since))], ["revision", "config"])
+            rows = self.store.read(EPOCHS, [*wanted, ("version", ">", WholeNumber(since))], ["revision", "config"])
             if rows.num_rows or since < 0:
                 return rows
             look_back *= 8

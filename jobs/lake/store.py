@@ -21,14 +21,14 @@ from monitoring_lib.tables import Kind, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class WholeNumber:
     """A whole number in a condition, where a plain one is a time."""
 
     value: int
 
 
 Comparison = Literal["=", ">=", "<", "<=", ">"]
-Condition = tuple[str, Comparison, str | int | Number] | tuple[str, Literal["in"], Sequence[str]]
+Condition = tuple[str, Comparison, str | int | WholeNumber] | tuple[str, Literal["in"], Sequence[str]]
 """A column, a comparison, and a value: a time in microseconds, a number, or an identifier of our own making."""
 
 _OURS = re.compile(r"[A-Za-z0-9 _.:()*;,@/-]*")
@@ -46,9 +46,9 @@ def predicate(conditions: Iterable[Condition]) -> str | None:
     parts = []
     for column, comparison, value in conditions:
         if comparison == "in":
-            assert not isinstance(value, str | int | Number)
+            assert not isinstance(value, str | int | WholeNumber)
             parts.append(f"{column} in ({', '.join(map(_literal, value)) or 'null'})")
-        elif isinstance(value, Number):
+        elif isinstance(value, WholeNumber):
             parts.append(f"{column} {comparison} {value.value}")
         elif isinstance(value, int):
             parts.append(f"{column} {comparison} timestamp '{to_datetime(value):%Y-%m-%dT%H:%M:%S.%fZ}'")

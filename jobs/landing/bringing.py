@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from jobs.input.files import FoundFile
 from jobs.lake import Lake, new_write
-from jobs.landing.decisions import Decision, Mode, Report, decide
-from jobs.landing.filing import FILED_DDL, Taken
+from jobs.landing.decisions import FileDecision, Mode, Report, decide
+from jobs.landing.filing import FILED_DDL, AcceptedTimes
 from jobs.landing.known import How, Known
 from jobs.landing.tasks import LandFiles
 from jobs.landing.writing import LandedRows, reports_of, tally_of, write_events, write_quarantine
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FilesToLand:
     """The files to look at: `new` ones, and those whose set-aside rows are to be read `again`.
 
     `there` are all paths on storage.
@@ -40,7 +40,7 @@ class Brought:
     """The outcome: by path what was decided and what was found; `tally` counts what was written under `write`."""
 
     write: str
-    decided: Mapping[str, Decision]
+    decided: Mapping[str, FileDecision]
     reports: Mapping[str, Report]
     tally: LandedRows
 
@@ -52,8 +52,8 @@ class Bringing:
     lake: Lake
     source: Source
     known: Known
-    wanted: Wanted
-    taken: Taken
+    wanted: FilesToLand
+    taken: AcceptedTimes
     reports: dict[str, Report] = field(default_factory=dict)
 
     def bring(self) -> Brought:
@@ -87,14 +87,16 @@ class Bringing:
             tally.add(report.digest, report.epochs, report.faults)
         return tally
 
-    def _decided(self) -> dict[str, Decision]:
+    def _decided(self) -> dict[str, FileDecision]:
         again = {file.path for file in self.wanted.again}
         new = [report for path, report in self.reports.items() if path not in again]
         decided = decide(self.source, self.known, new, self.wanted.there, self.wanted.mode)
         for path in again & self.reports.keys():
             report = self.reports[path]
             lands = not report.fault and report.digest in self.known.contents
-            decided[path] = Decision(How.AGAIN) if lands else Decision(None, report.fault or f"{path}: has changed")
+            decided[path] = (
+                FileDecision(How.AGAIN) if lands else FileDecision(None, report.fault or f"{path}: has changed")
+            )
         return decided
 
     def _filed(self, files: Sequence[FoundFile]) -> DataFrame:

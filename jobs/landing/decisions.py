@@ -37,7 +37,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class FileDecision:
     """`how` a file lands, None where it is refused with `reason`; `of` is the path with the same or earlier content."""
 
     how: How | None
@@ -51,7 +51,7 @@ class Decision:
 
 def decide(
     source: Source, known: Known, reports: Sequence[Report], there: Collection[str], mode: Mode
-) -> dict[str, Decision]:  # fmt: skip
+) -> dict[str, FileDecision]:  # fmt: skip
     """By path. `there` are the paths that are on storage now, those of the reports included.
 
     A path that holds other content than it brought is changed, unless what it brought is on storage under another
@@ -59,12 +59,12 @@ def decide(
     """
     reported = {report.path: report for report in reports if not report.fault}
     holds = {path: _held(known, path, reported) for path in there}
-    decided: dict[str, Decision] = {}
+    decided: dict[str, FileDecision] = {}
     taken: dict[str, str] = {}
     for report in sorted(reports, key=lambda one: one.path):
         goes_on = bool(report.begins) and mode == "append"
         if report.fault or (report.hopeless and not goes_on):
-            decided[report.path] = Decision(None, report.fault or _no_row(source, report))
+            decided[report.path] = FileDecision(None, report.fault or _no_row(source, report))
             continue
         holder = known.holder(report.digest) or taken.get(report.digest, "")
         before = known.chains.get(report.path, ())
@@ -72,14 +72,14 @@ def decide(
         changed = bool(before) and report.digest not in before and not moved
         repeats = bool(report.begins) and not holder  # it brings rows that have landed, with others behind them
         if repeats and goes_on:
-            decided[report.path] = Decision(How.GROWN, of=known.holder(report.begins))
+            decided[report.path] = FileDecision(How.GROWN, of=known.holder(report.begins))
         elif (changed or repeats) and mode != "replace":
-            decided[report.path] = Decision(None, _changed(source, known, report, mode))
+            decided[report.path] = FileDecision(None, _changed(source, known, report, mode))
             continue
         elif changed or repeats:
-            decided[report.path] = Decision(How.REPLACED, of=holder)
+            decided[report.path] = FileDecision(How.REPLACED, of=holder)
         else:
-            decided[report.path] = Decision(How.SAME if holder else How.NEW, of=holder)
+            decided[report.path] = FileDecision(How.SAME if holder else How.NEW, of=holder)
         taken.setdefault(report.digest, report.path)
     return decided
 

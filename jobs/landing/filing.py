@@ -34,7 +34,7 @@ _OWN = ("time", "site", "item", "value", "fields", "values")
 
 
 @dataclass(frozen=True)
-class Taken:
+class AcceptedTimes:
     """Which times are taken: of epochs that are not too late, up to the last moment that is not in the future."""
 
     earliest: int | None
@@ -48,7 +48,7 @@ class Filing:
     source: Source
     path: str
     digest: str
-    taken: Taken
+    taken: AcceptedTimes
     file: int = 0
     """The file's number in its landing."""
     first_line: int = 0

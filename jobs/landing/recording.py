@@ -10,7 +10,7 @@ from typing import Any
 from jobs.input.files import FoundFile
 from jobs.lake import Lake
 from jobs.landing.bringing import Brought
-from jobs.landing.decisions import Decision, Report
+from jobs.landing.decisions import FileDecision, Report
 from jobs.landing.known import How, LandedFile
 from jobs.landing.writing import LandedRows
 from jobs.quality.findings import Finding, to_rows
@@ -35,7 +35,7 @@ def landings_brought(files: Sequence[FoundFile], brought: Brought) -> list[Lande
     return found
 
 
-def _landing(file: FoundFile, decision: Decision, report: Report, brought: Brought) -> LandedFile:
+def _landing(file: FoundFile, decision: FileDecision, report: Report, brought: Brought) -> LandedFile:
     assert decision.how is not None
     tally = brought.tally if decision.brings_rows else LandedRows()
     rows = tally.landed.get(report.digest, Counter())
@@ -48,7 +48,7 @@ def _landing(file: FoundFile, decision: Decision, report: Report, brought: Broug
 
 
 def landing_rows(
-    source: Source, landings: Sequence[LandedFile], decided: Mapping[str, Decision], late: Collection[int]
+    source: Source, landings: Sequence[LandedFile], decided: Mapping[str, FileDecision], late: Collection[int]
 ) -> list[dict[str, Any]]:  # fmt: skip
     """As the table `landings` holds them."""
     now = datetime.now(UTC)
@@ -66,7 +66,7 @@ def landing_rows(
     ]  # fmt: skip
 
 
-def _note(one: LandedFile, decision: Decision) -> str:
+def _note(one: LandedFile, decision: FileDecision) -> str:
     rows = sum(one.epochs.values()) + one.quarantined
     if one.how == How.REPLACED:
         content = f", with the content of {decision.of}" if decision.of else ""

@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from jobs.input import files
-from jobs.input.content import Start, Taken, take
+from jobs.input.content import ReadContent, Start, take
 from jobs.input.files import FoundFile
 from jobs.input.reading import read
 from jobs.landing.decisions import Mode, Report
-from jobs.landing.filing import FILED, Filing
-from jobs.landing.filing import Taken as TakenTimes
+from jobs.landing.filing import FILED, AcceptedTimes, Filing
 from monitoring_lib.config import Source
 from monitoring_lib.errors import DataError
 
@@ -30,7 +29,7 @@ class LandFiles:
     """
 
     source: Source
-    taken: TakenTimes
+    taken: AcceptedTimes
     landed: frozenset[str]
     """Digests of content that has landed."""
     starts: Sequence[Start]
@@ -69,7 +68,7 @@ class LandFiles:
             )
         )
 
-    def _taken(self, file: FoundFile, again: bool) -> Taken | None:
+    def _taken(self, file: FoundFile, again: bool) -> ReadContent | None:
         """The content of a text file; all of it, if it is read again."""
         if self.source.format in ("parquet", "delta"):
             return None

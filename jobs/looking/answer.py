@@ -37,7 +37,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Look:
+class ShownAnswer:
     """`rows` are the answer's, best rank first; `since` says for how long each has been in it."""
 
     epoch: SealedEpoch
@@ -63,7 +63,7 @@ class Look:
             or (bool(seal.missing_sites) and not self.rows)
         )
 
-    def of_node(self, node: str) -> Look:
+    def of_node(self, node: str) -> ShownAnswer:
         """Only what one node says."""
         rows = [row for row in self.rows if row["node"] == node]
         if not rows:
@@ -76,7 +76,7 @@ class Look:
         return replace(self, rows=rows)
 
 
-def look(context: Context, monitor: str, time: str | None = None, history: int = 0) -> Look:
+def look(context: Context, monitor: str, time: str | None = None, history: int = 0) -> ShownAnswer:
     """Reads what is sealed, and of that only what this epoch needs."""
     epoch, lake = find_epoch(context, monitor, time), context.lake
     rows = _answers(lake, epoch, [epoch.seal])[epoch.seal.epoch_start]
@@ -84,7 +84,7 @@ def look(context: Context, monitor: str, time: str | None = None, history: int =
     stale = stale_part(
         epoch.source, monitor, epoch.whole, landed_of(lake, epoch.source.name), earliest(epoch.source, epoch.monitor)
     )
-    return Look(
+    return ShownAnswer(
         epoch, rows, stays(lake, epoch, wanted),
         traffic_of(lake, epoch, [epoch.seal])[epoch.seal.epoch_start], traffic_so_far(lake, epoch),
         stale if stale is not None and stale.first <= epoch.seal.epoch_start else None,

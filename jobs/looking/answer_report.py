@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jobs.looking import printing
-from jobs.looking.answer import Look, Past
+from jobs.looking.answer import Past, ShownAnswer
 from jobs.looking.answer_tables import answer_tables, last_tick
-from jobs.looking.traffic import Loads
+from jobs.looking.traffic import LinkTraffic
 from jobs.terminal.wording import bounds, counted, listed, printable, size
 from monitoring_lib.epochs import format_duration, format_time
 
@@ -20,7 +20,7 @@ _MOST_ROWS = 50
 _MOST_KEYS = 10
 
 
-def show(look: Look, as_json: bool, loads: Loads | None = None) -> None:
+def show(look: ShownAnswer, as_json: bool, loads: LinkTraffic | None = None) -> None:
     if as_json:
         links = {} if loads is None else {"links": _plain_loads(loads)}
         printing.print_json(to_plain(look) | links | {"text": lines(look)})
@@ -32,12 +32,12 @@ def show(look: Look, as_json: bool, loads: Loads | None = None) -> None:
         printing.show("", *_links(loads))
 
 
-def lines(look: Look) -> list[str]:
+def lines(look: ShownAnswer) -> list[str]:
     """What `farwatch query` prints, line by line."""
     return printing.lines_of(_parts(look))
 
 
-def _parts(look: Look) -> Iterator[RenderableType]:
+def _parts(look: ShownAnswer) -> Iterator[RenderableType]:
     """The answer, what it promises, and what a reader must know about it."""
     from rich.text import Text
 
@@ -53,7 +53,7 @@ def _parts(look: Look) -> Iterator[RenderableType]:
         yield Text(warning, "yellow")
 
 
-def promise_line(look: Look) -> str:
+def promise_line(look: ShownAnswer) -> str:
     """The promise, who took part, the epoch, and what crossed: one line wherever an answer is told."""
     epoch, seal = look.epoch, look.epoch.seal
     known, missing = len(epoch.chain.sites), seal.missing_sites
@@ -66,7 +66,7 @@ def promise_line(look: Look) -> str:
     return ", ".join([*parts, look.traffic.text])
 
 
-def _promise(look: Look) -> str:
+def _promise(look: ShownAnswer) -> str:
     """With sites missing it holds as of what each has said last, and no more."""
     missing = bool(look.epoch.seal.missing_sites)
     then = f"{look.epoch.promise} as of each missing site's last report" if missing else look.epoch.promise
@@ -83,7 +83,7 @@ def _promise(look: Look) -> str:
     return f"partial, as {reasons} (instead of {then})"
 
 
-def _head(look: Look) -> Iterator[RenderableType]:
+def _head(look: ShownAnswer) -> Iterator[RenderableType]:
     from rich.text import Text
 
     then, title = look.epoch.then, look.epoch.monitor.title
@@ -95,12 +95,12 @@ def _head(look: Look) -> Iterator[RenderableType]:
     yield Text.assemble((name, "bold"), f": {about}")
 
 
-def _so_far(look: Look) -> str:
+def _so_far(look: ShownAnswer) -> str:
     chain = look.epoch.chain
     return f"since {format_time(int(chain.starts[0]))}, in {len(chain):,} epochs: {look.so_far.text}"
 
 
-def _warnings(look: Look) -> Iterator[str]:
+def _warnings(look: ShownAnswer) -> Iterator[str]:
     for one in look.set_aside[:_MOST_KEYS]:
         yield one.text
     if len(look.set_aside) > _MOST_KEYS:
@@ -146,7 +146,7 @@ def _names(keys: Sequence[str]) -> str:
     return f"{shown}, …" if len(keys) > _MOST_KEYS else shown
 
 
-def to_plain(look: Look) -> dict[str, Any]:
+def to_plain(look: ShownAnswer) -> dict[str, Any]:
     epoch, seal = look.epoch, look.epoch.seal
     return {
         "monitor": epoch.monitor.name, "title": epoch.monitor.title, "question": epoch.then.question,
@@ -177,7 +177,7 @@ def to_plain(look: Look) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _plain_row(row: dict[str, Any], look: Look | None = None) -> dict[str, Any]:
+def _plain_row(row: dict[str, Any], look: ShownAnswer | None = None) -> dict[str, Any]:
     names = ("rank", "key", "estimate", "low", "high", "confidence", "partial", "node", "tick")
     found = {name: row[name] for name in names}
     if look is not None:
@@ -186,7 +186,7 @@ def _plain_row(row: dict[str, Any], look: Look | None = None) -> dict[str, Any]:
     return found
 
 
-def _links(loads: Loads) -> Iterator[RenderableType]:
+def _links(loads: LinkTraffic) -> Iterator[RenderableType]:
     """The heaviest links first, then what all of them carried."""
     from rich.text import Text
 
@@ -208,7 +208,7 @@ def _links(loads: Loads) -> Iterator[RenderableType]:
     )
 
 
-def _plain_loads(loads: Loads) -> dict[str, Any]:
+def _plain_loads(loads: LinkTraffic) -> dict[str, Any]:
     return {
         "root": loads.root, "heaviest": max(loads.entries.values(), default=0), "total": loads.total,
         "links": [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jobs.looking import printing
-from jobs.looking.answer import Look
+from jobs.looking.answer import ShownAnswer
 from jobs.terminal.wording import bounds, counted, listed, number, printable
 from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.network import is_site, site_of_node
@@ -21,7 +21,7 @@ _RIGHT = ("rank", "estimate", "low..high")
 Rows = Sequence[dict[str, Any]]
 
 
-def answer_tables(look: Look) -> Iterator[RenderableType]:
+def answer_tables(look: ShownAnswer) -> Iterator[RenderableType]:
     """What is printed of the rows; of a long answer the first, or of a series the last."""
     shape = look.epoch.question.shape
     if not look.rows:
@@ -40,7 +40,7 @@ def last_tick(rows: Rows) -> list[dict[str, Any]]:
     return [row for row in rows if row["tick"] == latest]
 
 
-def _at_the_end(look: Look) -> Iterator[RenderableType]:
+def _at_the_end(look: ShownAnswer) -> Iterator[RenderableType]:
     shown = last_tick(look.rows)
     yield _table(shown[:_MOST_ROWS], look)
     if len(shown) > _MOST_ROWS:
@@ -49,7 +49,7 @@ def _at_the_end(look: Look) -> Iterator[RenderableType]:
         yield f"at the epoch's end; {counted(len(look.rows) - len(shown), 'row')} of earlier ticks: --json gives all"
 
 
-def _series(look: Look) -> Iterator[RenderableType]:
+def _series(look: ShownAnswer) -> Iterator[RenderableType]:
     """Tick by tick, the last ones."""
     ordered = sorted(look.rows, key=lambda row: (row["tick"], row["node"], row["rank"] or 0, row["key"]))
     if len(ordered) > _MOST_ROWS:
@@ -57,7 +57,7 @@ def _series(look: Look) -> Iterator[RenderableType]:
     yield _table(ordered[-_MOST_ROWS:], look, ticks=True)
 
 
-def _views(look: Look) -> Iterator[RenderableType]:
+def _views(look: ShownAnswer) -> Iterator[RenderableType]:
     """The view that most nodes share, then who sees something else."""
     views: dict[tuple[Any, ...], list[str]] = {}
     rows = last_tick(look.rows)
@@ -76,7 +76,7 @@ def _views(look: Look) -> Iterator[RenderableType]:
     yield "--node SITE shows the view of one"
 
 
-def _table(rows: Rows, look: Look | None = None, ticks: bool = False) -> Table:
+def _table(rows: Rows, look: ShownAnswer | None = None, ticks: bool = False) -> Table:
     """The columns that these rows need."""
     from rich.text import Text
 

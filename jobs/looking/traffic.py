@@ -106,7 +106,7 @@ def shipped_by_epoch(
 
 
 @dataclass(frozen=True)
-class Loads:
+class LinkTraffic:
     """What crossed each link in an epoch, both ways together: entries and bytes by (child, parent)."""
 
     entries: dict[tuple[str, str], int]
@@ -127,7 +127,7 @@ class Loads:
         return sum(self.entries.values())
 
 
-def loads_of(lake: Lake, epoch: SealedEpoch) -> Loads:
+def loads_of(lake: Lake, epoch: SealedEpoch) -> LinkTraffic:
     """What every link of the published method's network carried in the epoch."""
     method = epoch.method()
     topology = epoch.moment(lake, method).topology
@@ -141,7 +141,7 @@ def loads_of(lake: Lake, epoch: SealedEpoch) -> Loads:
             link = _link(topology, row["sender"], receiver)
             entries[link] = entries.get(link, 0) + row["entries"] // len(row["receivers"])
             sizes[link] = sizes.get(link, 0) + row["bytes"] // len(row["receivers"])
-    return Loads(entries, sizes)
+    return LinkTraffic(entries, sizes)
 
 
 def _link(topology: Topology, one: str, other: str) -> tuple[str, str]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from monitoring_lib.config.fields import Severity
 from monitoring_lib.epochs import to_datetime
 
-Severity = Literal["info", "warning", "critical"]
+FindingSeverity = Literal["info"] | Severity
+"""`info` is told to nobody: it is a row of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Finding:
     epoch_start: int
     expectation: str
     success: bool
-    severity: Severity = "critical"
+    severity: FindingSeverity = "critical"
     monitor: str = ""
     site: str = ""
     observed: str = ""

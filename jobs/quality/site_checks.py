@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from jobs.quality.standing import Standing, silent_epochs, usual_volume
+from jobs.quality.standing import KnownSites, silent_epochs, usual_volume
 from jobs.quality.statistics import Cells, Grid, lacking
 from jobs.quality.validation import Check
 
@@ -68,7 +68,7 @@ def _in_range(grid: Grid, column: Literal["least", "most"], end: Decimal) -> Sit
     return between(grid.cells, name, inside, words, grid.source.quality.severity.ranges, least=0)
 
 
-def of_standing(grid: Grid, standing: Standing) -> Iterator[SiteCheck]:
+def of_standing(grid: Grid, standing: KnownSites) -> Iterator[SiteCheck]:
     """What a cell must be like for what is known of its site: known at all, fresh, of the usual volume."""
     quality = grid.source.quality
     if quality.unknown_sites != "allow":
@@ -79,7 +79,7 @@ def of_standing(grid: Grid, standing: Standing) -> Iterator[SiteCheck]:
         yield _usual(grid, standing)
 
 
-def _known(grid: Grid, standing: Standing) -> SiteCheck:
+def _known(grid: Grid, standing: KnownSites) -> SiteCheck:
     cells = _where(grid.events > 0)
     listed = grid.source.sites
     detail = "never seen before" if listed is None else f"not among the {_count(len(listed), 'listed site')}"
@@ -88,7 +88,7 @@ def _known(grid: Grid, standing: Standing) -> SiteCheck:
     return between(cells, "known site", unknown, lambda _: ("unknown", detail), severity, most=0)
 
 
-def _fresh(grid: Grid, standing: Standing, allowed: int) -> SiteCheck:
+def _fresh(grid: Grid, standing: KnownSites, allowed: int) -> SiteCheck:
     cells = _where(standing.known)
     epochs = _count(allowed + 1, "epoch")
     words = (
@@ -100,7 +100,7 @@ def _fresh(grid: Grid, standing: Standing, allowed: int) -> SiteCheck:
     return between(cells, "freshness", silent, lambda _: words, severity, most=allowed)
 
 
-def _usual(grid: Grid, standing: Standing) -> SiteCheck:
+def _usual(grid: Grid, standing: KnownSites) -> SiteCheck:
     """Where freshness says how long a site may be silent, an empty epoch is its business alone."""
     quality = grid.source.quality
     volume = quality.volume

@@ -27,7 +27,7 @@ def history_epochs(source: Source) -> int:
 
 
 @dataclass(frozen=True)
-class Standing:
+class KnownSites:
     """By site and epoch of the range."""
 
     known: Flags
@@ -36,15 +36,15 @@ class Standing:
     """Has events, but is not listed; without a list: is met for the first time, though others were before."""
 
 
-def standing_of(grid: Grid, met: Collection[str]) -> Standing:
+def standing_of(grid: Grid, met: Collection[str]) -> KnownSites:
     """Who is known when. What became of a site in an epoch before makes no difference."""
     met_before = grid.among(met)[:, None] | _earlier(grid.counts > 0)[:, grid.before :]
     if grid.source.sites is not None:
         listed = grid.among(grid.source.sites)[:, None]
-        return Standing(listed | met_before, ~listed & (grid.events > 0))
+        return KnownSites(listed | met_before, ~listed & (grid.events > 0))
     # The first sites of all have nobody to be compared with: they found the source.
     others = met_before.any(axis=0)
-    return Standing(met_before, ~met_before & (grid.events > 0) & others)
+    return KnownSites(met_before, ~met_before & (grid.events > 0) & others)
 
 
 def _earlier(happens: Flags) -> Flags:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from jobs.quality.findings import Severity
+from jobs.quality.findings import FindingSeverity
 from monitoring_lib.errors import ExpectationFailed
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class Check:
     name: str
     expectation: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    severity: Severity = "critical"
+    severity: FindingSeverity = "critical"
 
 
 @dataclass(frozen=True)
 class FailedCheck:
     """A check that failed: at these rows of the frame, or as a whole where there are none to name."""
 
-    severity: Severity
+    severity: FindingSeverity
     rows: list[int] = field(default_factory=list)
 
 
@@ -82,7 +82,7 @@ def _broken(result: Any) -> FailedCheck:
     if "raised_exception" not in told or told["raised_exception"]:
         raise ExpectationFailed(f"{_name(result)} could not be evaluated: {_reason(told)}")
     rows = [int(row) for row in result.result.get("unexpected_index_list") or ()]
-    return FailedCheck(cast(Severity, result.expectation_config.severity.value), rows)
+    return FailedCheck(cast(FindingSeverity, result.expectation_config.severity.value), rows)
 
 
 def _reason(told: Mapping[str, Any]) -> str:

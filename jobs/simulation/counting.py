@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from jobs.simulation.grouping import MOST_PENDING, Grouping, Numbers, decoded, encoded
+from jobs.simulation.grouping import MOST_PENDING, Numbers, TraceGrouping, decoded, encoded
 from monitoring_lib.epochs import Clock, format_duration, format_time
 from monitoring_lib.errors import UsageError
 from monitoring_lib.summaries import TICK, Cell, Intake, Measure, Rows, Summary
@@ -62,8 +62,8 @@ class Counting:
     length: int
     origin: int | None = None
     placement: tuple[str, ...] = ()
-    groupings: dict[Wish, Grouping] = field(init=False)
-    _present: Grouping = field(init=False)
+    groupings: dict[Wish, TraceGrouping] = field(init=False)
+    _present: TraceGrouping = field(init=False)
     _tables: dict[str, pa.Table | None] = field(init=False, default_factory=dict)
     refused: int = field(init=False, default=0)
     """Events that a summary could not take in; of several summaries, those of the one that refused most."""
@@ -73,11 +73,13 @@ class Counting:
         wishes = list(dict.fromkeys(map(Wish.of, self.intakes)))
         most = MOST_PENDING // max(1, len(wishes))
         self.groupings = {
-            wish: Grouping(self.monitor, [key for key, _ in wish.keys], wish.measure, self.start, self.length, most)
+            wish: TraceGrouping(
+                self.monitor, [key for key, _ in wish.keys], wish.measure, self.start, self.length, most
+            )
             for wish in wishes
         }
         places = [str(at) for at in range(len(self.placement))]
-        self._present = Grouping(self.monitor, places, Measure(), self.start, self.length, most)
+        self._present = TraceGrouping(self.monitor, places, Measure(), self.start, self.length, most)
 
     @property
     def start(self) -> int:
@@ -134,7 +136,7 @@ class Counting:
         table = self._present.table()
         return 0 if self.origin is not None or table is None else int(table["epoch"][0].as_py())
 
-    def _taken(self, summary: Summary, grouping: Grouping, table: pa.Table | None) -> pa.Table | None:
+    def _taken(self, summary: Summary, grouping: TraceGrouping, table: pa.Table | None) -> pa.Table | None:
         if table is None or type(summary).refused is Summary.refused:
             return table
         refused = summary.refused(_Slices(grouping, table, 0, 0).rows(0, len(table)))
@@ -162,7 +164,7 @@ class Counting:
 class _Slices:
     """The rows of a grouped table, epoch by epoch and site by site."""
 
-    def __init__(self, grouping: Grouping, table: pa.Table | None, first: int, first_tick: int) -> None:
+    def __init__(self, grouping: TraceGrouping, table: pa.Table | None, first: int, first_tick: int) -> None:
         self._cuts: NDArray[np.intp] = np.array([0])
         self._epochs: Numbers = np.empty(0, np.int64)
         if table is None:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.simulation.generate_rows import CdnRows, FlashCrowd, Rows, WalkRows, draws
+from jobs.simulation.generate_rows import CdnRows, FlashCrowd, GeneratedRows, WalkRows, draws
 from monitoring_lib.epochs import format_time, parse_duration, parse_time, to_datetime
 from monitoring_lib.errors import UsageError
 
@@ -205,7 +205,7 @@ def _write(
     damaged = np.bincount(draws(plan.seed, "corrupt").integers(0, len(places), corrupt), minlength=len(places))
     repeated = draws(plan.seed, "duplicates").choice(len(places), min(duplicates, len(places)), replace=False)
     last_hour = {site: hour for hour, site in places}
-    held_back: dict[int, tuple[int, Rows]] = {}
+    held_back: dict[int, tuple[int, GeneratedRows]] = {}
     files: list[GeneratedFile] = []
     late: list[LateRows] = []
     broken: list[CorruptRows] = []
@@ -220,7 +220,7 @@ def _write(
             rows = rows.where(~delayed)
         if before is not None:
             late.append(LateRows(label, before[0], name, len(before[1])))
-            rows = Rows.joined([before[1], rows])
+            rows = GeneratedRows.joined([before[1], rows])
         wrong = min(int(damaged[at]), len(rows))
         if wrong:
             broken.append(CorruptRows(name, wrong))
@@ -244,7 +244,7 @@ def _write(
     return GeneratedTrace(str(plan.folder), kind, start, tuple(plan.sites), hours, total, tuple(files), facts)
 
 
-def _lines(rows: Rows, site: str, wrong: int, rng: np.random.Generator) -> Any:
+def _lines(rows: GeneratedRows, site: str, wrong: int, rng: np.random.Generator) -> Any:
     """The rows as CSV text, `wrong` of them damaged, each in one of four ways."""
     times = pc.strftime(pa.array(rows.times, pa.timestamp("ms", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
     columns = [times, pa.array([_quoted(site)] * len(rows)), pa.array(rows.values).cast(pa.string())]

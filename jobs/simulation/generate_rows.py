@@ -37,7 +37,7 @@ class FlashCrowd:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class GeneratedRows:
     """Rows of one file: times in milliseconds since 1970, values, and items as places in `names`, if any."""
 
     times: NDArray[np.int64]
@@ -52,11 +52,13 @@ class Rows:
     def header(self) -> str:
         return "time,site,value" if self.items is None else "time,site,item,value"
 
-    def where(self, mask: NDArray[np.bool_]) -> Rows:
-        return Rows(self.times[mask], self.values[mask], None if self.items is None else self.items[mask], self.names)
+    def where(self, mask: NDArray[np.bool_]) -> GeneratedRows:
+        return GeneratedRows(
+            self.times[mask], self.values[mask], None if self.items is None else self.items[mask], self.names
+        )
 
     @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
+    def joined(cls, parts: Sequence[GeneratedRows]) -> GeneratedRows:
         times = np.concatenate([part.times for part in parts])
         values = np.concatenate([part.values for part in parts])
         items = [part.items for part in parts if part.items is not None]
@@ -78,7 +80,7 @@ class CdnRows:
     names: Sequence[str] = field(repr=False)
     crowds: int
 
-    def rows(self, site: int, hour: int) -> Rows:
+    def rows(self, site: int, hour: int) -> GeneratedRows:
         rng = draws(self.seed, "requests", site, hour)
         mean = self.rates[site] * self._daily(site, hour)
         start = self.first // 1000 + hour * _HOUR_MS
@@ -91,7 +93,7 @@ class CdnRows:
                 times.append(start + rng.integers(begin, end, asked))
         when, what = np.concatenate(times), np.concatenate(items)
         order = np.argsort(when, kind="stable")
-        return Rows(when[order], self.sizes[what[order]], what[order], self.names)
+        return GeneratedRows(when[order], self.sizes[what[order]], what[order], self.names)
 
     @property
     def flash_crowds(self) -> tuple[FlashCrowd, ...]:
@@ -156,14 +158,14 @@ class WalkRows:
     flash_crowds: tuple[FlashCrowd, ...] = ()
     _heights: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
 
-    def rows(self, site: int, hour: int) -> Rows:
+    def rows(self, site: int, hour: int) -> GeneratedRows:
         """Walks on also through hours that nobody asks for."""
         ticks = max(1, self.events_per_hour // self.sites)
         start = self.first // 1000 + hour * _HOUR_MS
         times = start + np.arange(ticks, dtype=np.int64) * _HOUR_MS // ticks
         values = self._start(site, hour) + self._steps(site, hour).cumsum()
         self._heights[site, hour + 1] = int(values[-1])
-        return Rows(times, values)
+        return GeneratedRows(times, values)
 
     def _start(self, site: int, hour: int) -> int:
         if (site, hour) not in self._heights:

@@ -27,7 +27,7 @@ Cuts = NDArray[np.intp]
 
 
 @dataclass
-class Grouping:
+class TraceGrouping:
     """Takes in events, then gives a table of one row for each epoch, site and combination of keys, sorted so.
 
     Texts are sorted by code point. `value` is the measure and `events` how many events it stands for.

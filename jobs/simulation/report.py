@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from jobs.simulation.simulate import Cost, Outcome, Result
+from jobs.simulation.simulate import Cost, MethodOutcome, Result
 from jobs.terminal.wording import bounds, number, printable, size
 from monitoring_lib.answers import Answer
 from monitoring_lib.epochs import format_duration, format_time
@@ -89,7 +89,7 @@ def _costs(result: Result) -> Table:
     return table
 
 
-def _loads(outcome: Outcome) -> list[str]:
+def _loads(outcome: MethodOutcome) -> list[str]:
     """Of a tree: entries an epoch that reach the root, and over the link that carries most."""
     loads = outcome.loads
     if loads.heaviest is None:
@@ -108,7 +108,7 @@ def _judgements(result: Result) -> list[RenderableType]:
     return lines
 
 
-def _verdict(outcome: Outcome) -> Text:
+def _verdict(outcome: MethodOutcome) -> Text:
     if not outcome.broken:
         return Text(f"{outcome.method}: all {outcome.verdicts:,} verdicts kept", "green")
     text = f"{outcome.method}: {outcome.broken:,} of {outcome.verdicts:,} verdicts broken"
@@ -156,7 +156,7 @@ def _answers(result: Result) -> list[RenderableType]:
     return parts
 
 
-def _views(outcome: Outcome) -> dict[str, list[Answer]]:
+def _views(outcome: MethodOutcome) -> dict[str, list[Answer]]:
     """What each node publishes."""
     views: dict[str, list[Answer]] = {}
     for row in outcome.answers:
@@ -168,7 +168,7 @@ def _content(view: list[Answer]) -> tuple[Any, ...]:
     return tuple((row.tick, row.key, row.rank, row.estimate, row.low, row.high) for row in view)
 
 
-def _shown(outcome: Outcome, shape: str) -> list[Answer]:
+def _shown(outcome: MethodOutcome, shape: str) -> list[Answer]:
     """The rows; of views by node the one that most nodes hold."""
     if shape != "views":
         return list(outcome.answers)
@@ -177,7 +177,7 @@ def _shown(outcome: Outcome, shape: str) -> list[Answer]:
     return next((view for _, view in views if _content(view) == common[0][0]), [])
 
 
-def _agreement(outcome: Outcome) -> str:
+def _agreement(outcome: MethodOutcome) -> str:
     views = _views(outcome)
     shown = _content(_shown(outcome, "views"))
     agreeing = sum(_content(view) == shown for view in views.values())
@@ -224,7 +224,7 @@ def to_plain(result: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _plain_outcome(outcome: Outcome, result: Result) -> dict[str, Any]:
+def _plain_outcome(outcome: MethodOutcome, result: Result) -> dict[str, Any]:
     base = result.baseline
     return {
         **vars(outcome.cost),
@@ -249,7 +249,7 @@ def _plain_outcome(outcome: Outcome, result: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _plain_loads(outcome: Outcome) -> dict[str, Any] | None:
+def _plain_loads(outcome: MethodOutcome) -> dict[str, Any] | None:
     """Entries over all epochs, of a tree."""
     heaviest = outcome.loads.heaviest
     if heaviest is None:

@@ -39,7 +39,7 @@ class Cost:
 
 
 @dataclass
-class Outcome:
+class MethodOutcome:
     """What one method did over the trace."""
 
     method: str
@@ -90,7 +90,7 @@ class Result:
     account: Account
     shipping: Cost
     """What sending every exact count of every site and epoch once would cost."""
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[MethodOutcome, ...]
     seeded: Seeded
     out: Path | None
 
@@ -100,7 +100,7 @@ class Result:
         return not any(outcome.certain_broken for outcome in self.outcomes) and self.seeded.kept
 
     @property
-    def baseline(self) -> Outcome | None:
+    def baseline(self) -> MethodOutcome | None:
         name = find_question(self.monitor.question).baseline
         return next((outcome for outcome in self.outcomes if outcome.method == name), None)
 
@@ -158,7 +158,7 @@ class _Run:
         self.trace, self.running, self.exact_rows, self.tables = trace, running, exact_rows, tables
         self.grouped = {method.summary(): rows[label] for label, method in running.items()}
         """Which rows a method's summary is built of: a seed changes the summary, never the rows."""
-        self.outcomes = {label: Outcome(label) for label in running}
+        self.outcomes = {label: MethodOutcome(label) for label in running}
         self.shipping = Cost()
         self.sites = 0
 

@@ -33,7 +33,7 @@ COLLECTED = OUTPUT.append(pa.field(DIGEST, pa.string())).append(pa.field(SIZE, p
 
 
 @dataclass
-class Question:
+class SiteWork:
     """What one method's sites are to do, and what comes of it."""
 
     run: MonitorRun
@@ -52,7 +52,7 @@ class SharedJobs:
     lake: Lake
     _turn: threading.Condition = field(default_factory=threading.Condition)
     _running: int = 0
-    _asked: list[Question] = field(default_factory=list)
+    _asked: list[SiteWork] = field(default_factory=list)
 
     def run_all(self, works: Mapping[Hashable, Callable[[], None]]) -> dict[Any, Exception]:
         """Does all works, whose questions are asked together; what each of them raised."""
@@ -76,7 +76,7 @@ class SharedJobs:
             thread.join()
         return raised
 
-    def ask(self, question: Question) -> pa.Table:
+    def ask(self, question: SiteWork) -> pa.Table:
         """The rows of the question's sites, in the columns of a task's output, and those of a written state."""
         if not self._running:
             self._do([question])
@@ -99,7 +99,7 @@ class SharedJobs:
                     question.failure = error
             self._turn.notify_all()
 
-    def _do(self, questions: Sequence[Question]) -> None:
+    def _do(self, questions: Sequence[SiteWork]) -> None:
         run = questions[0].run
         needed = Needed(self.lake, run.source.name, run.clock)
         for owner, question in enumerate(questions):
@@ -110,7 +110,7 @@ class SharedJobs:
             question.failure = _error(own)
             question.found = own
 
-    def _mapped(self, needed: Needed, tasks: SiteTasks, questions: Sequence[Question]) -> pa.Table:
+    def _mapped(self, needed: Needed, tasks: SiteTasks, questions: Sequence[SiteWork]) -> pa.Table:
         """What the tasks say. States are written where they are made; only what else was said comes here."""
         order = ("owner", "site", "epoch", "round")
         rows = needed.frame().repartition("owner", "site").sortWithinPartitions(*order)
@@ -125,11 +125,11 @@ class SharedJobs:
             kept.unpersist()
 
 
-def _observes(questions: Sequence[Question]) -> bool:
+def _observes(questions: Sequence[SiteWork]) -> bool:
     return any(question.task.does == "observe" for question in questions)
 
 
-def _stamped(rows: DataFrame, questions: Sequence[Question]) -> DataFrame:
+def _stamped(rows: DataFrame, questions: Sequence[SiteWork]) -> DataFrame:
     from pyspark.sql import functions as F
 
     def of_owner(values: Sequence[Any]) -> Column:

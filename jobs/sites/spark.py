@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.epoch.checked import Wanted
+from jobs.epoch.checked import WantedParts
 from jobs.epoch.inputs import arriving_epochs, expiring_epochs, summary_name, took_part
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.rows import message_rows, table_of
 from jobs.lake.records import record
 from jobs.sites.needed import Needed
-from jobs.sites.shared import DIGEST, SIZE, Question, SharedJobs
+from jobs.sites.shared import DIGEST, SIZE, SharedJobs, SiteWork
 from jobs.sites.task import Does, SiteTask
 from monitoring_lib.answers import Answers
 from monitoring_lib.epochs import to_datetime
@@ -112,7 +112,7 @@ class SparkSites:
         first = self.epoch if since is None else since
         moments = {at: self.run.moment(self.method, at) for at in range(first, self.epoch + 1)}
         task = SiteTask(self.method, does, self.epoch, moments)
-        return self.jobs.ask(Question(self.run, task, self.write, fill))
+        return self.jobs.ask(SiteWork(self.run, task, self.write, fill))
 
     def _check_states(self) -> None:
         """The rows that the sites are restored from are those that were sealed, and those that were just stored."""
@@ -122,7 +122,7 @@ class SparkSites:
         stored = {} if method in run.plan.anew else run.plan.cursor.sites.get(method, {})
         sites = {site for number in run.numbers for site in run.present(number)}
         epochs = {at for site in sites & stored.keys() for at in range(stored[site].base, stored[site].last + 1)}
-        wanted = Wanted(run, SITE_STATES, run.monitor.name, method).sealed(["site_states"], epochs)
+        wanted = WantedParts(run, SITE_STATES, run.monitor.name, method).sealed(["site_states"], epochs)
         if self._unchecked:
             wanted.written(self.jobs.lake, self._unchecked, [run.first])
         self._unchecked = None
@@ -132,10 +132,10 @@ class SparkSites:
         """So are the synopses and the messages that the sites are about to take in."""
         run, lake = self.run, self.jobs.lake
         epochs = {at for _, at in (*self._cells(seen, arriving_epochs), *self._cells(seen, expiring_epochs))}
-        wanted = Wanted(run, SYNOPSES, summary_name(run, self.method))
+        wanted = WantedParts(run, SYNOPSES, summary_name(run, self.method))
         wanted.sealed(["synopses"], {at for at in epochs if at < run.first})
         wanted.written(lake, run.synopses, {at for at in epochs if at >= run.first}).check(lake)
-        heard = Wanted(run, MESSAGES, run.monitor.name, self.method.name)
+        heard = WantedParts(run, MESSAGES, run.monitor.name, self.method.name)
         heard.sealed(["inbox", "messages"], range(self._since(seen), run.first)).check(lake)
 
     def _cells(self, sites: Iterable[str], epochs: Callable[..., range]) -> list[tuple[str, int]]:

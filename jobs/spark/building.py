@@ -20,7 +20,7 @@ _MOST_ROWS = 1_000
 
 
 @dataclass
-class Outcome:
+class CellOutcome:
     """What became of one intake in one cell: a synopsis, or the reason why there is none."""
 
     summary: str
@@ -59,7 +59,7 @@ class Making:
     def cell(self, intake: Intake, site: str, start: int) -> Cell:
         return Cell(site, self.clock.epoch_of(start), start, start + self.clock.length, intake.tick)
 
-    def build(self, outcome: Outcome, intake: Intake, rows: Rows) -> Synopsis:
+    def build(self, outcome: CellOutcome, intake: Intake, rows: Rows) -> Synopsis:
         """The synopsis of rows, without those that the summary refuses; both are counted."""
         outcome.events += pc.sum(rows.events).as_py()
         refused = intake.summary.refused(rows)
@@ -68,7 +68,7 @@ class Making:
             rows = rows.filter(pc.invert(refused))
         return intake.summary.build(self.cell(intake, outcome.site, outcome.start), rows)
 
-    def batch(self, outcomes: list[Outcome]) -> pa.RecordBatch:
+    def batch(self, outcomes: list[CellOutcome]) -> pa.RecordBatch:
         starts = pa.array([outcome.start for outcome in outcomes], pa.int64())
         columns = {
             "source": pa.repeat(self.source, len(outcomes)),
@@ -90,10 +90,10 @@ class OutcomeBatches:
     """Gathers outcomes into batches that are worth sending."""
 
     making: Making
-    held: list[Outcome] = field(default_factory=list)
+    held: list[CellOutcome] = field(default_factory=list)
     size: int = 0
 
-    def add(self, outcome: Outcome) -> Iterator[pa.RecordBatch]:
+    def add(self, outcome: CellOutcome) -> Iterator[pa.RecordBatch]:
         self.held.append(outcome)
         self.size += len(outcome.payload)
         if self.size >= _MOST_BYTES or len(self.held) >= _MOST_ROWS:

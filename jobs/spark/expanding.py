@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jobs.spark import bits
 from jobs.spark.event_columns import EventColumns
 from jobs.spark.groupings import Grouping
-from jobs.spark.readings import Readings
+from jobs.spark.readings import WantedReductions
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +28,7 @@ def key_name(position: int, number: bool) -> str:
 
 
 def aggregated(
-    events: DataFrame, groupings: Sequence[Grouping], columns: EventColumns, readings: Readings
+    events: DataFrame, groupings: Sequence[Grouping], columns: EventColumns, readings: WantedReductions
 ) -> DataFrame:  # fmt: skip
     """A row for each grouping, cell and key that some event counts for: its number, its events, its readings."""
     sets = [_Set(number, grouping) for number, grouping in enumerate(groupings)]
@@ -89,7 +89,8 @@ class _Set:
 
 
 def _together(
-    events: DataFrame, chosen: Sequence[_Set], all_sets: Sequence[_Set], columns: EventColumns, readings: Readings
+    events: DataFrame, chosen: Sequence[_Set], all_sets: Sequence[_Set], columns: EventColumns,
+    readings: WantedReductions,
 ) -> DataFrame:  # fmt: skip
     """Some of the sets, in one scan, with the columns that all of them have."""
     from pyspark.sql import functions as F

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jobs.spark.bits import BIT, LONGEST, SAMPLE
-from jobs.spark.building import Making, Outcome, OutcomeBatches
+from jobs.spark.building import CellOutcome, Making, OutcomeBatches
 from jobs.spark.event_columns import EventColumns
 from jobs.spark.expanding import LETTERS, aggregated, key_name
 from jobs.spark.groupings import Grouping
-from jobs.spark.readings import Readings
+from jobs.spark.readings import WantedReductions
 from jobs.spark.shipping import shipping_of, shipping_of_sample
 from monitoring_lib.hashing import SPARK_SEED, hash_strings
 from monitoring_lib.summaries import TICK, HashBits, Intake, Rows
@@ -40,7 +40,7 @@ def grouped(
     """One row a (intake, site, epoch) that has events, of one scan."""
     from pyspark.sql import functions as F
 
-    readings = Readings.of(groupings)
+    readings = WantedReductions.of(groupings)
     if readings.ordered:
         events = _with_paths(events, file_order)
     sums = (
@@ -67,7 +67,7 @@ class BuildCells:
     """The function that Spark maps over groups, cell after cell: it builds each when its last row has come."""
 
     groupings: tuple[Grouping, ...]
-    readings: Readings
+    readings: WantedReductions
     making: Making
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -77,20 +77,20 @@ class BuildCells:
                 yield from out.add(outcome)
         yield from out.rest()
 
-    def _built(self, cell: pa.RecordBatch) -> Iterator[Outcome]:
+    def _built(self, cell: pa.RecordBatch) -> Iterator[CellOutcome]:
         grouping = self.groupings[cell["grouping"][0].as_py()]
         if grouping.expressions:
             names = (key_name(position, grouping.is_number(position)) for position in range(len(grouping.expressions)))
             cell = cell.sort_by([(name, "ascending") for name in names])
         site, start = cell["site"][0].as_py(), cell["epoch_start"][0].value
         for intake in grouping.intakes:
-            outcome = Outcome(intake.name, site, start)
+            outcome = CellOutcome(intake.name, site, start)
             with outcome.guarded():
                 self._build(outcome, intake, grouping, cell)
             if outcome.events or outcome.fault:
                 yield outcome
 
-    def _build(self, outcome: Outcome, intake: Intake, grouping: Grouping, cell: pa.RecordBatch) -> None:
+    def _build(self, outcome: CellOutcome, intake: Intake, grouping: Grouping, cell: pa.RecordBatch) -> None:
         if grouping.bits is not None:
             self._set_bits(outcome, intake, grouping.bits, cell)
             return
@@ -105,7 +105,7 @@ class BuildCells:
         exact = intake.name in self.making.exact
         outcome.shipping = len(outcome.payload) if exact else shipping_of(rows, _letters(grouping, cell))
 
-    def _set_bits(self, outcome: Outcome, intake: Intake, bits: HashBits, cell: pa.RecordBatch) -> None:
+    def _set_bits(self, outcome: CellOutcome, intake: Intake, bits: HashBits, cell: pa.RecordBatch) -> None:
         bitmaps = np.zeros(bits.bitmaps, np.uint64)
         bitmaps[cell[key_name(0, True)].to_numpy()] = cell[BIT].to_numpy().view(np.uint64)
         outcome.events = pc.sum(cell["events"]).as_py()

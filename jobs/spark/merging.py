@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from jobs.spark.building import Making, Outcome, OutcomeBatches
+from jobs.spark.building import CellOutcome, Making, OutcomeBatches
 from jobs.spark.shipping import KeySample
 from monitoring_lib.codec import decode
 from monitoring_lib.summaries import TICK, Intake
@@ -38,8 +38,8 @@ class MergeParts:
             yield from out.add(self._merged(self.intakes[number], site, start, list(parts)))
         yield from out.rest()
 
-    def _merged(self, intake: Intake, site: str, start: int, parts: list[dict[str, Any]]) -> Outcome:
-        outcome = Outcome(intake.name, site, start)
+    def _merged(self, intake: Intake, site: str, start: int, parts: list[dict[str, Any]]) -> CellOutcome:
+        outcome = CellOutcome(intake.name, site, start)
         outcome.events = sum(part["events"] for part in parts)
         outcome.refused = sum(part["refused"] for part in parts)
         outcome.fault = min((part["fault"] for part in parts if part["fault"]), default=None)
@@ -56,7 +56,7 @@ class MergeParts:
         summary = intake.summary
         return summary.merge([decode(payload, summary.synopsis) for payload in payloads]).to_bytes()
 
-    def _shipping(self, outcome: Outcome, intake: Intake, parts: list[dict[str, Any]]) -> int:
+    def _shipping(self, outcome: CellOutcome, intake: Intake, parts: list[dict[str, Any]]) -> int:
         if intake.name in self.making.exact:
             return len(outcome.payload)
         sample = KeySample.none()

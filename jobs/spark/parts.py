@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from jobs.spark.building import Making, Outcome
+from jobs.spark.building import CellOutcome, Making
 from jobs.spark.event_columns import EventColumns
 from jobs.spark.groupings import Grouping
 from jobs.spark.merging import PART, MergeParts
@@ -69,7 +69,7 @@ def _identified(grouping: Grouping) -> bool:
 class _Part:
     """What a task has of one intake in one cell."""
 
-    outcome: Outcome
+    outcome: CellOutcome
     synopsis: Synopsis | None = None
     sample: KeySample = field(default_factory=KeySample.none)
 
@@ -113,7 +113,7 @@ class BuildParts:
         self, key: tuple[int, str, int], intake: Intake, number: int, events: pa.RecordBatch,
         held: dict[tuple[int, str, int], _Part],
     ) -> None:  # fmt: skip
-        part = held.setdefault(key, _Part(Outcome(intake.name, key[1], key[2])))
+        part = held.setdefault(key, _Part(CellOutcome(intake.name, key[1], key[2])))
         if part.outcome.fault:
             return
         with part.outcome.guarded():

@@ -32,13 +32,13 @@ class SumTooLargeError(ValueError):
 
 
 @dataclass(frozen=True)
-class Readings:
+class WantedReductions:
     """The reductions wanted of each value column; columns are numbered in the order of their names."""
 
     wanted: Mapping[str, frozenset[Reduction]]
 
     @classmethod
-    def of(cls, groupings: Iterable[Grouping]) -> Readings:
+    def of(cls, groupings: Iterable[Grouping]) -> WantedReductions:
         wanted: dict[str, set[Reduction]] = {}
         for grouping in groupings:
             for intake in grouping.intakes:

@@ -15,7 +15,7 @@ from jobs.auditing.course import Course
 from jobs.auditing.landed import check_journal
 from jobs.auditing.ledger import check_ledger
 from jobs.auditing.result import Audit
-from jobs.auditing.scope import Chunk, Scope, scope_of
+from jobs.auditing.scope import EpochSlice, Scope, scope_of
 from jobs.epoch.context import Context
 from jobs.lake import Lake, new_write, rows_by
 from jobs.lake.records import record
@@ -75,7 +75,7 @@ def _monitors(context: Context, source: str, only: Sequence[str]) -> list[Monito
     return [monitor for monitor in known if not only or monitor.name in only]
 
 
-def _store(lake: Lake, scope: Scope, found: Audit, chunk: Chunk, verdicts: pa.Table) -> None:
+def _store(lake: Lake, scope: Scope, found: Audit, chunk: EpochSlice, verdicts: pa.Table) -> None:
     """The verdicts of a chunk, then what they come to: epochs that the second table names are audited."""
     rows = verdicts.append_column("write", pa.repeat(found.write, verdicts.num_rows)).select(list(VERDICTS.columns))
     lake.append(VERDICTS, rows)
@@ -83,7 +83,9 @@ def _store(lake: Lake, scope: Scope, found: Audit, chunk: Chunk, verdicts: pa.Ta
     lake.append(AUDITS, list(_audited(lake, scope, found, chunk, rows)))
 
 
-def _audited(lake: Lake, scope: Scope, found: Audit, chunk: Chunk, verdicts: pa.Table) -> Iterable[dict[str, object]]:
+def _audited(
+    lake: Lake, scope: Scope, found: Audit, chunk: EpochSlice, verdicts: pa.Table
+) -> Iterable[dict[str, object]]:
     clock, now = scope.source.clock, datetime.now(UTC)
     start, end = clock.start_of(chunk.start), clock.start_of(chunk.stop)
     judged = rows_by(verdicts, "monitor", "epoch_start")

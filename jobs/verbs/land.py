@@ -15,9 +15,9 @@ from jobs.input.files import FoundFile
 from jobs.lake import new_write
 from jobs.lake.ledger import Overtaken
 from jobs.landing import recording
-from jobs.landing.bringing import Bringing, Brought, Wanted
+from jobs.landing.bringing import Bringing, Brought, FilesToLand
 from jobs.landing.decisions import Mode
-from jobs.landing.filing import Taken
+from jobs.landing.filing import AcceptedTimes
 from jobs.landing.known import Known, LandedFile, files_seen, known_of, landings_in_order
 from jobs.terminal.console import say
 from monitoring_lib.config import Source
@@ -78,8 +78,8 @@ def _land_once(context: Context, source: Source, again: bool, mode: Mode) -> int
     if not new and not anew:
         return after
     before = recording.refusals_before(lake, source)
-    wanted = Wanted(new, anew, {file.path for file in found}, mode)
-    taken = Taken(earliest_taken(lake, source), int(time.time() * 1_000_000) + source.skew)
+    wanted = FilesToLand(new, anew, {file.path for file in found}, mode)
+    taken = AcceptedTimes(earliest_taken(lake, source), int(time.time() * 1_000_000) + source.skew)
     brought = Bringing(lake, source, known, wanted, taken).bring()
     refused = {path: one.reason for path, one in sorted(brought.decided.items()) if one.how is None}
     for path, reason in refused.items():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from jobs.lake import Lake
-from jobs.lake.care import Care, Found
+from jobs.lake.care import Care, TableCare
 from jobs.terminal.progress import progress
 from monitoring_lib.tables import TABLES
 
 
-def maintain(lake: Lake, dry_run: bool = False, now: int | None = None) -> list[Found]:
+def maintain(lake: Lake, dry_run: bool = False, now: int | None = None) -> list[TableCare]:
     """What there was to do at each table that is there. `now` is in microseconds."""
     named, found = lake.ledger.named_writes(), []
     with progress("tables maintained", len(TABLES)) as work:

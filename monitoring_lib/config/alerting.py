@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field
 
 from monitoring_lib import expressions
-from monitoring_lib.config.fields import ConditionText, Patience
+from monitoring_lib.config.fields import ConditionText, Patience, Severity
 from monitoring_lib.epochs import parse_duration
 from monitoring_lib.expressions.evaluation import Kind
 from monitoring_lib.methods import Keys
@@ -29,7 +29,7 @@ class Rule(Keys):
     for_: int = Field(
         default=1, ge=1, le=10_000, alias="for", description="epochs in a row before it opens, and before it closes"
     )
-    severity: Literal["warning", "critical"] = Field(default="warning", description="warning or critical")
+    severity: Severity = Field(default="warning", description="warning or critical")
 
 
 class Email(Keys):

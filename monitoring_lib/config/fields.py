@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PlainValidator
 
 from monitoring_lib import epochs, expressions
 from monitoring_lib.summaries import Measure
+
+Severity = Literal["warning", "critical"]
+"""Of what a person is told. A critical finding about a site sets the site aside."""
 
 _LONGEST = epochs.parse_duration("36525d")
 

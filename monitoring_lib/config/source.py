@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, StringConstraints
 
 from monitoring_lib.config.columns import Unpivot, ValueColumn, unpivot_keys, value_keys
-from monitoring_lib.config.fields import Begin, Duration, EpochCount, ExpressionText, Name, Patience, Time
+from monitoring_lib.config.fields import Begin, Duration, EpochCount, ExpressionText, Name, Patience, Severity, Time
 from monitoring_lib.epochs import Clock, parse_duration
 from monitoring_lib.expressions import Expression, parse
 from monitoring_lib.expressions.evaluation import Kind
@@ -24,7 +24,6 @@ OWN_COLUMNS = ("time", "site", "item", "value")
 
 TIME_WORDS = ("auto", "seconds", "milliseconds", "microseconds")
 
-Severity = Literal["critical", "warning"]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[\w.@ -]+$")]
 
 

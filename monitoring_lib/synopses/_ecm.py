@@ -10,8 +10,8 @@ import numpy as np
 from monitoring_lib.codec import Words
 from monitoring_lib.synopses._counters import Reals
 from monitoring_lib.synopses._items import Column, as_items, as_weights, taken
-from monitoring_lib.synopses._rows import Rows, at_least, at_most, without_collisions
-from monitoring_lib.synopses._window import Arrivals, sliced, without_zeros
+from monitoring_lib.synopses._rows import HashRows, at_least, at_most, without_collisions
+from monitoring_lib.synopses._window import WeightedTicks, sliced, without_zeros
 from monitoring_lib.synopses._windowed import Windowed
 from monitoring_lib.synopses.base import Bound
 from monitoring_lib.synopses.hashes import as_hashes
@@ -36,7 +36,7 @@ class Ecm(Windowed):
     """A Count-Min array whose cells are window counters; see `ecm.EcmSketch` for the guarantee."""
 
     __slots__ = ()
-    rows: Rows
+    rows: HashRows
 
     def __post_init__(self) -> None:
         self._check(self.rows.cells + self.extra_cells)
@@ -71,7 +71,7 @@ class Ecm(Windowed):
             part = slice(start, start + CHUNK)
             self._insert(keys_of(column[part]), sliced(arrivals, part))
 
-    def _insert(self, keys: Words, arrivals: Arrivals) -> None:
+    def _insert(self, keys: Words, arrivals: WeightedTicks) -> None:
         scratch = np.empty(min(CHUNK, len(keys)), np.int32)
         for start in range(0, len(keys), CHUNK):
             part = slice(start, start + CHUNK)

@@ -26,7 +26,7 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 @dataclass(slots=True)
-class Rows(Image):
+class HashRows(Image):
     """`depth` functions, each of which sends an item to one of `width` columns.
 
     Each row is Thorup's pair-multiply-shift of the item's 64-bit hash: strongly universal, so that two items
@@ -54,7 +54,7 @@ class Rows(Image):
         self._constants = draw(self.seed, 3 * self.depth).reshape(self.depth, 3)
 
     @classmethod
-    def for_error(cls, error: float, confidence: float, seed: int) -> Rows:
+    def for_error(cls, error: float, confidence: float, seed: int) -> HashRows:
         """Rows in which collisions add at most ``error * N`` with probability `confidence` at least."""
         if not 0 < error < 1:
             raise ValueError(f"error: {error} is not between 0 and 1")
@@ -104,7 +104,7 @@ class Rows(Image):
         _columns(keys, self._constants, row, self.width, found)
         return found
 
-    def mismatch(self, other: Rows) -> str | None:
+    def mismatch(self, other: HashRows) -> str | None:
         for name in ("depth", "width", "seed", "hashed"):
             if getattr(self, name) != getattr(other, name):
                 return f"{name}: {getattr(self, name)} against {getattr(other, name)}"

@@ -22,7 +22,7 @@ _FARTHEST_TICK = 1 << 60
 """The largest tick, either side of 0: sums of ticks and windows then stay within 64 bits."""
 
 
-class Arrivals(NamedTuple):
+class WeightedTicks(NamedTuple):
     """Events in the order of their ticks. A weight of c stands for c events, the i-th at ``tick + step * i``."""
 
     ticks: Ints
@@ -30,9 +30,11 @@ class Arrivals(NamedTuple):
     step: int
 
 
-def sliced(arrivals: Arrivals, part: slice) -> Arrivals:
+def sliced(arrivals: WeightedTicks, part: slice) -> WeightedTicks:
     """Some of the arrivals."""
-    return Arrivals(arrivals.ticks[part], None if arrivals.weights is None else arrivals.weights[part], arrivals.step)
+    return WeightedTicks(
+        arrivals.ticks[part], None if arrivals.weights is None else arrivals.weights[part], arrivals.step
+    )
 
 
 def without_zeros(weights: Ints, ticks: Any) -> tuple[NDArray[np.intp] | None, Ints, Any]:
@@ -61,7 +63,7 @@ def _no_words() -> Words:
 
 
 @dataclass(slots=True)
-class Window(Image):
+class EventWindow(Image):
     """The last `length` ticks (basis ``time``) or the last `length` arrivals (basis ``count``).
 
     Ticks may come out of order by at most `lateness`: an event whose tick is more than that behind the newest tick
@@ -105,7 +107,7 @@ class Window(Image):
         if self.basis == "count" and self.newest != self.arrived:
             raise ValueError(f"newest: {self.newest}, where {self.arrived} arrivals were counted")
 
-    def admit(self, amount: int, weights: Ints | None, ticks: Any) -> Arrivals:
+    def admit(self, amount: int, weights: Ints | None, ticks: Any) -> WeightedTicks:
         """Takes `amount` events of positive weight in, or refuses them all; the clock moves on."""
         total = total_of(weights, amount)
         check_total("weights", self.arrived + total, MOST_ARRIVALS)
@@ -114,11 +116,11 @@ class Window(Image):
             if ticks is not None:
                 raise ValueError("ticks: a window of basis 'count' numbers its arrivals itself; leave them out")
             places = np.arange(amount) if weights is None else np.cumsum(weights) - weights
-            admitted = Arrivals(places + (self.newest + 1), weights, 1)
+            admitted = WeightedTicks(places + (self.newest + 1), weights, 1)
             self.newest += total
         else:
             found, newest = self._in_time(amount, ticks)
-            admitted, self.newest = Arrivals(found, weights, 0), newest
+            admitted, self.newest = WeightedTicks(found, weights, 0), newest
         self.arrived += total
         return admitted
 
@@ -182,18 +184,18 @@ class Window(Image):
         inside = self.held_ticks > cutoff
         return self.held_keys[inside], self.held_weights[inside]
 
-    def mismatch(self, other: Window) -> str | None:
+    def mismatch(self, other: EventWindow) -> str | None:
         for name in ("length", "basis", "lateness"):
             if getattr(self, name) != getattr(other, name):
                 return f"{name.replace('length', 'window')}: {getattr(self, name)} against {getattr(other, name)}"
         return None
 
-    def copy(self) -> Window:
+    def copy(self) -> EventWindow:
         """A window of its own; the arrays may be shared, they are never written to."""
-        return Window(**{name: getattr(self, name) for name in self.__dataclass_fields__})
+        return EventWindow(**{name: getattr(self, name) for name in self.__dataclass_fields__})
 
     @classmethod
-    def joined(cls, windows: Sequence[Window]) -> Window:
+    def joined(cls, windows: Sequence[EventWindow]) -> EventWindow:
         """The window over all their events, with nothing held back yet."""
         first = windows[0]
         if first.basis == "count":

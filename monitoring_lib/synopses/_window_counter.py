@@ -9,7 +9,7 @@ import numpy as np
 from monitoring_lib.codec import Words
 from monitoring_lib.synopses._items import as_weights, whole_numbers
 from monitoring_lib.synopses._rows import at_least, at_most
-from monitoring_lib.synopses._window import Arrivals, kernel_ready, without_zeros
+from monitoring_lib.synopses._window import WeightedTicks, kernel_ready, without_zeros
 from monitoring_lib.synopses._windowed import Windowed
 from monitoring_lib.synopses.base import Bound
 
@@ -49,7 +49,7 @@ class WindowCounter(Windowed):
         arrivals = self.window.admit(len(places), places, ticks)
         self._insert(np.empty(0, np.uint64), arrivals._replace(weights=kernel_ready(amounts)))
 
-    def _insert(self, keys: Words, arrivals: Arrivals) -> None:
+    def _insert(self, keys: Words, arrivals: WeightedTicks) -> None:
         columns = np.zeros(len(arrivals.ticks), np.int32)
         self.counters.insert(0, 1, columns, arrivals, self.window.length)
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from monitoring_lib.codec import Words
-from monitoring_lib.synopses._window import Arrivals, Window
+from monitoring_lib.synopses._window import EventWindow, WeightedTicks
 from monitoring_lib.synopses.base import Synopsis
 
 
@@ -18,7 +18,7 @@ class Windowed(Synopsis):
     """A synopsis of events over a window. Subclasses hold a `window`, its clock, and `counters`, its cells."""
 
     __slots__ = ()
-    window: Window
+    window: EventWindow
     counters: Any  # the kind of Counters that each class names for its image
 
     def _check(self, cells: int) -> None:
@@ -31,14 +31,14 @@ class Windowed(Synopsis):
             raise ValueError(f"counters: {reason}")
 
     @abstractmethod
-    def _insert(self, keys: Words, arrivals: Arrivals) -> None:
+    def _insert(self, keys: Words, arrivals: WeightedTicks) -> None:
         """Counts events that come in the order of their ticks."""
 
-    def _take_in(self, keys: Words, arrivals: Arrivals) -> None:
+    def _take_in(self, keys: Words, arrivals: WeightedTicks) -> None:
         """Counts events that were admitted, or holds them back while others may still overtake them."""
         if self.window.lateness:
             ticks, keys, weights = self.window.release(arrivals.ticks, keys, arrivals.weights)
-            arrivals = Arrivals(ticks, weights, 0)
+            arrivals = WeightedTicks(ticks, weights, 0)
         self._insert(keys, arrivals)
 
     @property
@@ -48,7 +48,7 @@ class Windowed(Synopsis):
     @classmethod
     def _merged_all(cls, parts: Sequence[Self]) -> Self:
         """The synopsis of all their events in the order of ticks: one level of merges, however many they are."""
-        window = Window.joined([part.window for part in parts])
+        window = EventWindow.joined([part.window for part in parts])
         current = [part._seen_from(window.newest) for part in parts]
         window.release(
             np.concatenate([part.window.held_ticks for part in current]),
@@ -65,5 +65,5 @@ class Windowed(Synopsis):
         moved: Self = replace(self, window=self.window.copy(), counters=self.counters.copy())  # type: ignore[type-var]
         moved.window.newest = newest
         nothing = np.empty(0, np.int64)
-        moved._take_in(np.empty(0, np.uint64), Arrivals(nothing, nothing, 0))
+        moved._take_in(np.empty(0, np.uint64), WeightedTicks(nothing, nothing, 0))
         return moved

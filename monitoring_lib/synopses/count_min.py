@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from monitoring_lib.codec import Ints
 from monitoring_lib.hashing import Hashes
 from monitoring_lib.synopses._items import Column, as_items, as_weights, check_total, total_of
-from monitoring_lib.synopses._rows import Rows, without_collisions
+from monitoring_lib.synopses._rows import HashRows, without_collisions
 from monitoring_lib.synopses.base import Bound, Synopsis
 from monitoring_lib.synopses.hashes import as_hashes
 
@@ -39,7 +39,7 @@ class CountMin(Synopsis, tag=10, version=1):
     Streams, section 3.
     """
 
-    rows: Rows
+    rows: HashRows
     table: Ints
 
     def __post_init__(self) -> None:
@@ -53,10 +53,10 @@ class CountMin(Synopsis, tag=10, version=1):
     @classmethod
     def for_error(cls, error: float, confidence: float, seed: int = 0) -> CountMin:
         """The smallest array that keeps this error with this confidence."""
-        return cls.of_rows(Rows.for_error(error, confidence, seed))
+        return cls.of_rows(HashRows.for_error(error, confidence, seed))
 
     @classmethod
-    def of_rows(cls, rows: Rows) -> CountMin:
+    def of_rows(cls, rows: HashRows) -> CountMin:
         """An empty array over given rows."""
         return cls(rows, np.zeros((rows.depth, rows.width), np.int64))
 

@@ -13,7 +13,7 @@ from monitoring_lib.codec import Ints
 from monitoring_lib.synopses._bits import trailing_zeros
 from monitoring_lib.synopses._counters import Counted, Ladder, empty_log, leaf_error, slots_for
 from monitoring_lib.synopses._ladder import packed, tick_of
-from monitoring_lib.synopses._window import MOST_ARRIVALS, Basis, Window
+from monitoring_lib.synopses._window import MOST_ARRIVALS, Basis, EventWindow
 from monitoring_lib.synopses._window_counter import WindowCounter
 
 
@@ -72,7 +72,7 @@ class DeterministicWave(WindowCounter, tag=12, version=1):
     and Deligiannakis, Sketching Distributed Sliding-Window Data Streams, sections 4.2 and 5.1.
     """
 
-    window: Window
+    window: EventWindow
     counters: Waves
 
     @classmethod
@@ -88,7 +88,7 @@ class DeterministicWave(WindowCounter, tag=12, version=1):
     ) -> DeterministicWave:
         """A wave for so many arrivals in a window at most; keeps `error` after `merge_levels` levels of merges."""
         waves = Waves.for_error(leaf_error(error, merge_levels), arrivals, 1)
-        return cls(Window(window, basis, lateness), waves)
+        return cls(EventWindow(window, basis, lateness), waves)
 
 
 @numba.njit(cache=True)

@@ -11,8 +11,8 @@ import numpy as np
 from monitoring_lib.hashing import draw
 from monitoring_lib.synopses._counters import leaf_error
 from monitoring_lib.synopses._items import as_items
-from monitoring_lib.synopses._rows import Rows
-from monitoring_lib.synopses._window import Basis, Window
+from monitoring_lib.synopses._rows import HashRows
+from monitoring_lib.synopses._window import Basis, EventWindow
 from monitoring_lib.synopses.base import Bound, Synopsis
 from monitoring_lib.synopses.ecm import EcmSketch
 
@@ -89,10 +89,10 @@ class DyadicEcm(Synopsis, tag=17, version=1):
         rows_error = error / 2 / (1 + error / 2) / max(1, blocks - 1)
         levels = []
         for level, own_seed in enumerate(draw(seed, bits)):
-            rows = Rows.for_error(rows_error, 1 - (1 - confidence) / blocks, int(own_seed))
+            rows = HashRows.for_error(rows_error, 1 - (1 - confidence) / blocks, int(own_seed))
             if 1 << (bits - level) <= rows.cells:
-                rows = Rows(1, 1 << (bits - level), 0, hashed=False)
-            clock = Window(window, basis, lateness)
+                rows = HashRows(1, 1 << (bits - level), 0, hashed=False)
+            clock = EventWindow(window, basis, lateness)
             levels.append(EcmSketch.of_rows(rows, clock, leaf_error(error / 2, merge_levels)))
         return cls(levels)
 

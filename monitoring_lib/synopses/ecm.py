@@ -8,8 +8,8 @@ from typing import Literal
 
 from monitoring_lib.synopses._counters import leaf_error
 from monitoring_lib.synopses._ecm import Cells, Ecm
-from monitoring_lib.synopses._rows import Rows
-from monitoring_lib.synopses._window import Basis, Window
+from monitoring_lib.synopses._rows import HashRows
+from monitoring_lib.synopses._window import Basis, EventWindow
 from monitoring_lib.synopses.base import Bound
 from monitoring_lib.synopses.deterministic_wave import Waves
 from monitoring_lib.synopses.exponential_histogram import Histograms
@@ -42,8 +42,8 @@ class EcmSketch(Ecm, tag=14, version=1):
     Papapetrou, Garofalakis and Deligiannakis, Sketching Distributed Sliding-Window Data Streams, sections 4 and 5.
     """
 
-    rows: Rows
-    window: Window
+    rows: HashRows
+    window: EventWindow
     counters: Histograms
 
     @classmethod
@@ -60,11 +60,13 @@ class EcmSketch(Ecm, tag=14, version=1):
         seed: int = 0,
     ) -> EcmSketch:
         """The smallest sketch that keeps this error for this use, even after `merge_levels` levels of merges."""
-        rows = Rows.for_error(collisions_for(error), confidence, seed)
-        return cls.of_rows(rows, Window(window, basis, lateness), leaf_error(counters_for(error, use), merge_levels))
+        rows = HashRows.for_error(collisions_for(error), confidence, seed)
+        return cls.of_rows(
+            rows, EventWindow(window, basis, lateness), leaf_error(counters_for(error, use), merge_levels)
+        )
 
     @classmethod
-    def of_rows(cls, rows: Rows, window: Window, counter_error: float) -> EcmSketch:
+    def of_rows(cls, rows: HashRows, window: EventWindow, counter_error: float) -> EcmSketch:
         """An empty sketch over given rows, with counters of this error."""
         return cls(rows, window, Histograms.for_error(counter_error, rows.cells))
 
@@ -77,8 +79,8 @@ class EcmWaveSketch(Ecm, tag=15, version=1):
     grows with the window's arrivals and not with those ever seen: the kind for streams without end.
     """
 
-    rows: Rows
-    window: Window
+    rows: HashRows
+    window: EventWindow
     counters: Waves
 
     @classmethod
@@ -96,10 +98,10 @@ class EcmWaveSketch(Ecm, tag=15, version=1):
         seed: int = 0,
     ) -> EcmWaveSketch:
         """As `EcmSketch.for_error`, for at most `arrivals` events of one cell in a window."""
-        rows = Rows.for_error(collisions_for(error), confidence, seed)
+        rows = HashRows.for_error(collisions_for(error), confidence, seed)
         counter_error = leaf_error(counters_for(error, use), merge_levels)
         waves = Waves.for_error(counter_error, arrivals, rows.cells)
-        return cls(rows, Window(window, basis, lateness), waves)
+        return cls(rows, EventWindow(window, basis, lateness), waves)
 
 
 @dataclass(slots=True)
@@ -116,8 +118,8 @@ class RandomisedEcmSketch(Ecm, tag=16, version=1):
     be another site's; `seed` must be the same everywhere.
     """
 
-    rows: Rows
-    window: Window
+    rows: HashRows
+    window: EventWindow
     counters: RandomisedWaves
 
     @property
@@ -140,9 +142,9 @@ class RandomisedEcmSketch(Ecm, tag=16, version=1):
         if not 0 < confidence < 1:
             raise ValueError(f"confidence: {confidence} is not between 0 and 1")
         doubt = (1 - confidence) / 2
-        rows = Rows.for_error(collisions_for(error), 1 - doubt, seed)
+        rows = HashRows.for_error(collisions_for(error), 1 - doubt, seed)
         waves = RandomisedWaves.for_error(error, doubt / (rows.depth + 1), coins, rows.cells + 1)
-        return cls(rows, Window(window, basis, lateness), waves)
+        return cls(rows, EventWindow(window, basis, lateness), waves)
 
     @property
     def confidence(self) -> float:

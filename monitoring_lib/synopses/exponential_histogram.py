@@ -12,7 +12,7 @@ import numpy as np
 from monitoring_lib.codec import Ints
 from monitoring_lib.synopses._counters import Counted, Ladder, empty_log, leaf_error, slots_for
 from monitoring_lib.synopses._ladder import packed, tick_of
-from monitoring_lib.synopses._window import Basis, Window
+from monitoring_lib.synopses._window import Basis, EventWindow
 from monitoring_lib.synopses._window_counter import WindowCounter
 
 
@@ -83,7 +83,7 @@ class ExponentialHistogram(WindowCounter, tag=11, version=1):
     and Deligiannakis, Sketching Distributed Sliding-Window Data Streams, sections 3 and 5.1.
     """
 
-    window: Window
+    window: EventWindow
     counters: Histograms
 
     @classmethod
@@ -91,7 +91,7 @@ class ExponentialHistogram(WindowCounter, tag=11, version=1):
         cls, error: float, window: int, *, basis: Basis = "time", lateness: int = 0, merge_levels: int = 0
     ) -> ExponentialHistogram:
         """A histogram that keeps `error` even after `merge_levels` levels of merges among its like."""
-        return cls(Window(window, basis, lateness), Histograms.for_error(leaf_error(error, merge_levels), 1))
+        return cls(EventWindow(window, basis, lateness), Histograms.for_error(leaf_error(error, merge_levels), 1))
 
     def buckets(self) -> list[tuple[int, int, int]]:
         """Newest first: size, tick of the start (the end of the older neighbour), tick of the end."""

@@ -14,7 +14,7 @@ from monitoring_lib.hashing import Hashes, draw
 from monitoring_lib.synopses._counters import Counted, Counters, checked_error
 from monitoring_lib.synopses._rows import Columns
 from monitoring_lib.synopses._tiers import in_order, insert, join, tally, with_more_tiers
-from monitoring_lib.synopses._window import Arrivals, Basis, Window
+from monitoring_lib.synopses._window import Basis, EventWindow, WeightedTicks
 from monitoring_lib.synopses._window_counter import WindowCounter
 
 _MASK = (1 << 64) - 1
@@ -79,7 +79,7 @@ class RandomisedWaves(Counters):
     def doubt(self) -> float:
         return self.promised_doubt
 
-    def insert(self, base: int, width: int, columns: Columns, arrivals: Arrivals, horizon: int) -> None:
+    def insert(self, base: int, width: int, columns: Columns, arrivals: WeightedTicks, horizon: int) -> None:
         weights = np.ones(len(columns), np.int64) if arrivals.weights is None else arrivals.weights
         done = 0
         while True:
@@ -180,7 +180,7 @@ class RandomisedWave(WindowCounter, tag=13, version=1):
     Sliding-Window Data Streams, sections 4.2 and 5.2.
     """
 
-    window: Window
+    window: EventWindow
     counters: RandomisedWaves
 
     @classmethod
@@ -198,7 +198,7 @@ class RandomisedWave(WindowCounter, tag=13, version=1):
         if not 0 < confidence < 1:
             raise ValueError(f"confidence: {confidence} is not between 0 and 1")
         waves = RandomisedWaves.for_error(error, 1 - confidence, coins, 1)
-        return cls(Window(window, basis, lateness), waves)
+        return cls(EventWindow(window, basis, lateness), waves)
 
 
 def _losses(parts: Sequence[RandomisedWaves]) -> tuple[Ints, Ints]:

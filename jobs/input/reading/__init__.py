@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from jobs.input import versions as delta_versions
-from jobs.input.content import Taken
+from jobs.input.content import ReadContent
 from jobs.input.reading.chunks import BrokenRecord, Chunk
 from jobs.input.reading.csv_files import CsvFile
 from jobs.input.reading.json_files import first_keys, read_json
@@ -35,7 +35,7 @@ Pieces = Iterator[tuple[Chunk, list[BrokenRecord]]]
 
 
 def read(
-    path: str, source: Source, batch_rows: int = 65_536, taken: Taken | None = None
+    path: str, source: Source, batch_rows: int = 65_536, taken: ReadContent | None = None
 ) -> Iterator[pa.RecordBatch]:  # fmt: skip
     """The rows of a file in order, as batches of ROWS; DataError where the file as a whole cannot be read.
 
@@ -80,7 +80,7 @@ def _batches(chunk: Chunk, broken: list[BrokenRecord], source: Source, batch_row
             yield part.slice(at, batch_rows)
 
 
-def _pieces(path: str, source: Source, taken: Taken | None) -> Pieces:
+def _pieces(path: str, source: Source, taken: ReadContent | None) -> Pieces:
     needed = needed_columns(source)
     if source.format in ("parquet", "delta"):
         schema, batches = _table_batches(path, source)
@@ -101,7 +101,7 @@ def _pieces(path: str, source: Source, taken: Taken | None) -> Pieces:
             yield from file.chunks()
 
 
-def _layout(source: Source, taken: Taken | None) -> CsvOptions:
+def _layout(source: Source, taken: ReadContent | None) -> CsvOptions:
     """How the CSV is laid out; what follows landed content has its header there."""
     if taken is None or taken.goes_on_from is None or source.csv.header is not True:
         return source.csv

@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from jobs.epoch.context import Context
-from jobs.local.demo.view import Step
+from jobs.local.demo.view import TaskProgress
 from jobs.local.demo.world import ENVIRONMENT, SOURCE, World
 from jobs.looking import answer_report, printing
 from jobs.looking.answer import look
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def show(world: World, steps: Sequence[Step]) -> None:
+def show(world: World, steps: Sequence[TaskProgress]) -> None:
     """Prints the report on standard output."""
     context = Context(load(world.folder / "conf", ENVIRONMENT), world.folder)
     for monitor in context.config.monitors_of(SOURCE):
@@ -62,7 +62,7 @@ def _landed(context: Context) -> list[str]:
     ]
 
 
-def _times(context: Context, steps: Sequence[Step]) -> Table:
+def _times(context: Context, steps: Sequence[TaskProgress]) -> Table:
     """Seconds by step: as Airflow saw the task, and of that the step's own work."""
     own: dict[str, list[float]] = {}
     for seal in context.lake.ledger.seals(SOURCE, context.config.monitors_of(SOURCE)[0].name):

@@ -23,7 +23,7 @@ BETWEEN_LINES = 15.0
 
 
 @dataclass(frozen=True)
-class Step:
+class TaskProgress:
     """One task of one run: Airflow's state, and how long it has run or is running."""
 
     epoch: datetime
@@ -69,7 +69,7 @@ class View:
         if self.live is not None:
             self.live.stop()
 
-    def show(self, steps: Sequence[Step]) -> None:
+    def show(self, steps: Sequence[TaskProgress]) -> None:
         if self.live is not None:
             self.live.update(self._table(steps))
             return
@@ -85,7 +85,7 @@ class View:
         self.last_line = time.monotonic()
         say(f"[{self.last_line - self.begun:4.0f} s] {text}")
 
-    def _table(self, steps: Sequence[Step]) -> Table:
+    def _table(self, steps: Sequence[TaskProgress]) -> Table:
         by_place = {(step.epoch, step.verb): step for step in steps}
         elapsed = time.monotonic() - self.begun
         table = Table(title=f"Airflow runs the epochs ({elapsed:.0f} s)", title_justify="left", box=None)
@@ -98,7 +98,7 @@ class View:
         return table
 
 
-def _cell(step: Step | None) -> Text | Spinner:
+def _cell(step: TaskProgress | None) -> Text | Spinner:
     if step is None or step.state in ("none", "scheduled", "queued", "None"):
         return Text("·", "dim")
     if step.state == "running":

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.local.demo.view import Step, View
+from jobs.local.demo.view import TaskProgress, View
 from jobs.local.demo.world import SOURCE, World
 from jobs.local.servers.airflow_api import AirflowApi
 from jobs.local.servers.airflow_server import AirflowHome
@@ -21,7 +21,7 @@ BETWEEN_LOOKS = 0.7
 LINES_OF_LOG = 25
 
 
-def watch(world: World, airflow: AirflowHome, servers: Servers, view: View) -> list[Step]:
+def watch(world: World, airflow: AirflowHome, servers: Servers, view: View) -> list[TaskProgress]:
     """Starts the schedule and returns every step once the last epoch is through; an error if one failed."""
     api = airflow.api
     _wait_for_dag(api, servers)
@@ -55,13 +55,13 @@ def _wait_for_dag(api: AirflowApi, servers: Servers) -> None:
         time.sleep(0.3)
 
 
-def _steps(api: AirflowApi, world: World) -> list[Step]:
+def _steps(api: AirflowApi, world: World) -> list[TaskProgress]:
     """The tasks of the demo's epochs; a run of the hour that ends meanwhile is none of them."""
     found = api.get(f"/dags/{DAG}/dagRuns/~/taskInstances", limit=100, order_by="run_after")["task_instances"]
     runs = api.get(f"/dags/{DAG}/dagRuns", limit=50)["dag_runs"]
     starts = {run["dag_run_id"]: datetime.fromisoformat(run["data_interval_start"]) for run in runs}
     steps = [
-        Step(starts[task["dag_run_id"]], task["task_id"], str(task["state"]), _seconds(task))
+        TaskProgress(starts[task["dag_run_id"]], task["task_id"], str(task["state"]), _seconds(task))
         for task in found
         if starts.get(task["dag_run_id"]) in world.epochs
     ]
@@ -76,7 +76,7 @@ def _seconds(task: dict[str, Any]) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(task["start_date"])).total_seconds()
 
 
-def _raise_failed(airflow: AirflowHome, step: Step) -> None:
+def _raise_failed(airflow: AirflowHome, step: TaskProgress) -> None:
     logs = sorted((airflow.folder / "logs").rglob(f"*task_id={step.verb}/*.log"), key=lambda path: path.stat().st_mtime)
     said = "\n".join(logs[-1].read_text(errors="replace").splitlines()[-LINES_OF_LOG:]) if logs else ""
     where = logs[-1] if logs else airflow.folder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monitoring_lib.methods import Ask
-from monitoring_lib.synopses._rows import Rows
-from monitoring_lib.synopses._window import Window
+from monitoring_lib.synopses._rows import HashRows
+from monitoring_lib.synopses._window import EventWindow
 from monitoring_lib.synopses.ecm import EcmSketch, Use, collisions_for, counters_for
 
 
@@ -19,7 +19,7 @@ class Sizes:
     """
 
     span: int
-    rows: Rows | None
+    rows: HashRows | None
     counter_error: float
 
     @classmethod
@@ -28,7 +28,7 @@ class Sizes:
         error = ask.params.error
         if error == 0:
             return cls(ask.span, None, 0.0)
-        rows = Rows.for_error(collisions_for(error), ask.confidence, getattr(ask.options, "seed", 0))
+        rows = HashRows.for_error(collisions_for(error), ask.confidence, getattr(ask.options, "seed", 0))
         return cls(ask.span, rows, counters_for(error, use))
 
     @property
@@ -39,4 +39,4 @@ class Sizes:
         """An empty sketch, or None where counters are exact."""
         if self.rows is None:
             return None
-        return EcmSketch.of_rows(self.rows, Window(self.span), self.counter_error)
+        return EcmSketch.of_rows(self.rows, EventWindow(self.span), self.counter_error)

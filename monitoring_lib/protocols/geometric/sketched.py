@@ -10,7 +10,7 @@ from monitoring_lib.codec import Image, Ints
 from monitoring_lib.protocols.geometric.sizes import Sizes
 from monitoring_lib.protocols.geometric.ticks import TickCounts
 from monitoring_lib.protocols.geometric.window import AtHand
-from monitoring_lib.synopses._window import Window
+from monitoring_lib.synopses._window import EventWindow
 from monitoring_lib.synopses.ecm import EcmSketch
 
 
@@ -59,6 +59,6 @@ class Sketches:
             assert sketch is not None
             if len(state.count):
                 counters = sketch.counters.like(state.count, state.first, state.rings, 0)
-                window = Window(self.sizes.span, newest=state.newest, arrived=state.arrived)
+                window = EventWindow(self.sizes.span, newest=state.newest, arrived=state.arrived)
                 sketch = EcmSketch(sketch.rows, window, counters)
         return self._at_hand.keep(state, epoch, sketch)

@@ -99,9 +99,9 @@ def test_it_seals_what_epoch_by_epoch_seals_and_summarises_once(
 def test_killed_it_goes_on_behind_the_last_sealed_chunk(
     home: SealedHome, one_by_one: SealedHome, spark_jobs: list[tuple[int, int]]
 ) -> None:
-    heard: list[chunks.Chunk] = []
+    heard: list[chunks.EpochChunk] = []
 
-    def done(chunk: chunks.Chunk) -> None:
+    def done(chunk: chunks.EpochChunk) -> None:
         heard.append(chunk)
         if len(heard) == 2:
             raise Killed

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from jobs.landing.decisions import Decision, Mode, Report, decide
+from jobs.landing.decisions import FileDecision, Mode, Report, decide
 from jobs.landing.known import How, Known, LandedFile
 from monitoring_lib.config import parse_source
 
@@ -128,7 +128,7 @@ def test_all_parts_of_a_file_that_grew_are_replaced_together():
 def test_a_longer_file_under_another_name_replaces_the_shorter_one():
     known = known_of(a="X")
     [decision] = decide(SOURCE, known, [report("b", "XY", "X")], {"b"}, "replace").values()
-    assert decision == Decision(How.REPLACED)
+    assert decision == FileDecision(How.REPLACED)
     assert [one.digest for one in known.add([landing("b", "XY", How.REPLACED, "X", "w2")])] == ["X"]
     assert set(known.digests) == {"XY"}
 

@@ -12,7 +12,7 @@ import pytest
 from jobs.input import files
 from jobs.input.content import Start
 from jobs.landing.decisions import Report
-from jobs.landing.filing import Taken
+from jobs.landing.filing import AcceptedTimes
 from jobs.landing.tasks import REPORT, LandFiles, report_of
 from monitoring_lib.config import parse_source
 from monitoring_lib.epochs import parse_time
@@ -42,7 +42,7 @@ def landed(task: LandFiles, *paths: Path, again: bool = False) -> tuple[list[Any
 
 
 def task(landed: frozenset[str] = frozenset(), starts: Any = (), mode: Any = "refuse", **keys: Any) -> LandFiles:
-    return LandFiles(source(**keys), Taken(None, ORIGIN + 100 * HOUR), landed, starts, mode)
+    return LandFiles(source(**keys), AcceptedTimes(None, ORIGIN + 100 * HOUR), landed, starts, mode)
 
 
 def test_every_record_is_filed_and_the_report_counts_them(tmp_path):

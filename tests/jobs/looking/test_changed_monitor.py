@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.looking.answer import Look, look
+from jobs.looking.answer import ShownAnswer, look
 from jobs.looking.answer_report import promise_line
 from tests.jobs.sealed_home import SealedHome
 
@@ -17,7 +17,7 @@ DUPLICATION = {"name": "m", "question": "duplication", "source": "shop", "sample
 EVENTS = [(hour, site, f"{hour}-{site}-{number}") for hour in range(6) for site in ("n", "s") for number in range(5)]
 
 
-def changed(home: Path, before: dict[str, Any], after: dict[str, Any]) -> list[Look]:
+def changed(home: Path, before: dict[str, Any], after: dict[str, Any]) -> list[ShownAnswer]:
     """The answers of six hours; the monitor is changed after two."""
     shop = SealedHome(home, monitors=[before])
     shop.land(EVENTS)

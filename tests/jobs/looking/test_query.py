@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jobs.looking import query
-from jobs.looking.answer import Look, look
+from jobs.looking.answer import ShownAnswer, look
 from jobs.looking.answer_report import promise_line, to_plain
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import NotNow, UsageError
@@ -48,11 +48,11 @@ def say(home: SealedHome, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return run
 
 
-def looked(home: SealedHome, time: str | None = None, history: int = 0, monitor: str = "busiest") -> Look:
+def looked(home: SealedHome, time: str | None = None, history: int = 0, monitor: str = "busiest") -> ShownAnswer:
     return look(home.context(), monitor, time, history)
 
 
-def since(found: Look) -> dict[str, str]:
+def since(found: ShownAnswer) -> dict[str, str]:
     return {key: format_time(start) for (_, key), start in found.since.items()}
 
 

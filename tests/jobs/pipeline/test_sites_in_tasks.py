@@ -15,7 +15,7 @@ import pytest
 from jobs.epoch.rows import table_of
 from jobs.lake import column_list
 from jobs.sites.needed import Needed
-from jobs.sites.shared import COLLECTED, DIGEST, SIZE, Question, SharedJobs
+from jobs.sites.shared import COLLECTED, DIGEST, SIZE, SharedJobs, SiteWork
 from jobs.sites.task import INPUT, OUTPUT, SiteTasks
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.tables import MESSAGES, SITE_STATES, SYNOPSES, Table
@@ -36,7 +36,7 @@ class TasksHere(SharedJobs):
 
     jobs = 0
 
-    def _mapped(self, needed: Needed, tasks: SiteTasks, questions: Sequence[Question]) -> pa.Table:
+    def _mapped(self, needed: Needed, tasks: SiteTasks, questions: Sequence[SiteWork]) -> pa.Table:
         TasksHere.jobs += 1
         rows = pa.Table.from_pylist([*needed.here, *self._read(needed)], INPUT)
         rows = rows.sort_by([(name, "ascending") for name in ("owner", "site", "epoch", "round")])
@@ -48,7 +48,7 @@ class TasksHere(SharedJobs):
                 row[DIGEST], row[SIZE] = hashlib.sha256(row["payload"]).hexdigest(), len(row["payload"])
         return pa.Table.from_pylist(found, COLLECTED)
 
-    def _write(self, states: Sequence[dict[str, Any]], question: Question) -> None:
+    def _write(self, states: Sequence[dict[str, Any]], question: SiteWork) -> None:
         start = to_datetime(question.run.start_of(question.task.epoch))
         columns = {name: [row[name] for row in states] for name in ("site", "form", "payload")}
         names = {"monitor": question.run.monitor.name, "method": question.task.method.name, "write": question.write}

@@ -47,8 +47,8 @@ def test_a_check_that_cannot_be_evaluated_is_an_error_and_no_finding() -> None:
 
 
 def test_only_the_checks_and_their_pages_know_great_expectations() -> None:
-    rooms = [path for room in ("jobs", "monitoring_lib", "dags") for path in (ROOT / room).rglob("*.py")]
-    knowing = [path for path in rooms if re.search(r"^\s*(import|from) great_expectations", path.read_text(), re.M)]
+    modules = [path for top in ("jobs", "monitoring_lib", "dags") for path in (ROOT / top).rglob("*.py")]
+    knowing = [path for path in modules if re.search(r"^\s*(import|from) great_expectations", path.read_text(), re.M)]
     assert sorted(path.relative_to(ROOT).as_posix() for path in knowing) == [
         "jobs/quality/docs.py",
         "jobs/quality/validation.py",

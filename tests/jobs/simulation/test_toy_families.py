@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jobs.simulation import command as simulate
-from jobs.simulation.simulate import Outcome, Result
+from jobs.simulation.simulate import MethodOutcome, Result
 from monitoring_lib.answers import Answer
 from monitoring_lib.epochs import parse_time
 from monitoring_lib.errors import ConfigError
@@ -57,8 +57,8 @@ Simulate = Callable[..., Simulation]
 def simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Simulate:
     """Runs a question over events in epochs of 10 seconds; every promise must be kept."""
     steps: list[Step] = []
-    take = Outcome.take
-    monkeypatch.setattr(Outcome, "take", lambda outcome, step: (steps.append(step), take(outcome, step))[1])
+    take = MethodOutcome.take
+    monkeypatch.setattr(MethodOutcome, "take", lambda outcome, step: (steps.append(step), take(outcome, step))[1])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FARWATCH_CONF", str(tmp_path / "conf"))
 

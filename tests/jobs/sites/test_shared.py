@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from jobs.sites.shared import Question, SharedJobs, _error
+from jobs.sites.shared import SharedJobs, SiteWork, _error
 from jobs.sites.task import INPUT, OUTPUT, SiteTasks
 from monitoring_lib.errors import DataError, ProtocolError
 
@@ -23,7 +23,7 @@ class Counted(SharedJobs):
         self.jobs: list[list[str]] = []
         self.fails = fails
 
-    def _do(self, questions: Sequence[Question]) -> None:
+    def _do(self, questions: Sequence[SiteWork]) -> None:
         self.jobs.append(sorted(question.write for question in questions))
         for question in questions:
             if question.write == self.fails:
@@ -32,7 +32,7 @@ class Counted(SharedJobs):
 
 
 def asked(jobs: SharedJobs, name: str) -> list[str]:
-    question = Question(run=None, task=None, write=name, fill=lambda needed, owner: None)  # type: ignore[arg-type]
+    question = SiteWork(run=None, task=None, write=name, fill=lambda needed, owner: None)  # type: ignore[arg-type]
     found: list[str] = jobs.ask(question)["write"].to_pylist()
     return found
 
@@ -72,7 +72,7 @@ def test_what_one_work_raises_is_told_under_its_name_and_the_others_go_on() -> N
 def test_a_job_that_fails_as_a_whole_fails_everybody_who_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = Counted()
 
-    def lost(questions: Sequence[Question]) -> None:
+    def lost(questions: Sequence[SiteWork]) -> None:
         raise OSError("the server is gone")
 
     monkeypatch.setattr(jobs, "_do", lost)

@@ -9,8 +9,8 @@ from monitoring_lib.hashing import draw, hash_text
 from monitoring_lib.methods import Ask
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketch, Sketches
 from monitoring_lib.synopses._counters import leaf_error
-from monitoring_lib.synopses._rows import Rows
-from monitoring_lib.synopses._window import Window
+from monitoring_lib.synopses._rows import HashRows
+from monitoring_lib.synopses._window import EventWindow
 from monitoring_lib.synopses.deterministic_wave import Waves
 from monitoring_lib.synopses.ecm import EcmSketch, EcmWaveSketch, RandomisedEcmSketch, collisions_for, counters_for
 from monitoring_lib.synopses.exponential_histogram import Histograms
@@ -30,10 +30,10 @@ class Level:
     wave_doubt: float
     width: int = 0
 
-    def rows(self, seed: int) -> Rows:
+    def rows(self, seed: int) -> HashRows:
         if self.width:
-            return Rows(1, self.width, 0, hashed=False)
-        return Rows.for_error(self.collisions, 1 - self.row_doubt, seed)
+            return HashRows(1, self.width, 0, hashed=False)
+        return HashRows.for_error(self.collisions, 1 - self.row_doubt, seed)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Design:
         return made
 
     def _sketch(self, level: Level, seed: int, coins: int) -> Sketch:
-        rows, window = level.rows(seed), Window(self.span)
+        rows, window = level.rows(seed), EventWindow(self.span)
         if self.counter == "rw":
             waves = RandomisedWaves.for_error(level.counters, level.wave_doubt, coins, rows.cells + 1)
             return RandomisedEcmSketch(rows, window, waves)
@@ -122,7 +122,7 @@ def _flat(ask: Ask, doubt: float, randomised: bool) -> Level:
     finest = [counters_for(error, "inner-product" if ask.params.of_kind("self_join") else "point")]
     finest += [(2 * error - collisions) / (4 * share) for share in shares]
     row_doubt = doubt / 2 if randomised else doubt
-    depth = Rows.for_error(collisions, 1 - row_doubt, 0).depth
+    depth = HashRows.for_error(collisions, 1 - row_doubt, 0).depth
     return Level(min(finest), collisions, row_doubt, doubt / 2 / (depth + 1))
 
 
@@ -141,7 +141,7 @@ def _levels(error: float, doubt: float, bits: int, halved: bool, randomised: boo
                 finest.append(unhashed)
                 continue
             collisions, own_doubt = shared / (2 * hashed), row_doubt / (2 * hashed)
-            depth = Rows.for_error(collisions, 1 - own_doubt, 0).depth
+            depth = HashRows.for_error(collisions, 1 - own_doubt, 0).depth
             finest.append(Level(counters, collisions, own_doubt, doubt / 2 / (2 * bits) / (depth + 1)))
         return finest
 
