@@ -8,7 +8,8 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from monitoring_lib import config
+from monitoring_lib import config, protocols
+from monitoring_lib.methods import Method
 
 MODELS = (
     config.Airflow, config.Settings, config.Storage, config.Spark, config.Alerts, config.Source, config.CsvOptions,
@@ -44,3 +45,31 @@ def test_the_examples_of_the_page_are_sound(page: str, tmp_path):
         path.write_text(text, "utf-8")
         assert yaml.safe_load(text)
     assert [str(fault) for fault in config.faults(tmp_path, "cluster")] == []
+
+
+@pytest.mark.parametrize("method", protocols.methods().values(), ids=lambda method: method.__name__)
+def test_the_page_of_a_question_names_its_keys_and_every_method_with_its_options(
+    page: str, project, method: type[Method]
+):
+    question = method.question.name
+    [linked] = re.findall(rf"^\| `{question}` \| \[.*\]\((\S+)\) \|$", page, re.MULTILINE)
+    text = (project / "docs" / linked).read_text("utf-8")
+    keys = [key.rstrip("_") for key in (*method.question.Params.model_fields, *method.Options.model_fields)]
+    assert [word for word in (method.name, *keys) if not re.search(rf"\b{word}\b", text)] == []
+
+
+def test_links_between_the_pages_lead_somewhere(project):
+    pages = [project / "README.md", *(project / "docs").glob("*.md")]
+    links = [
+        (path, link) for path in pages for link in re.findall(r"\]\((?!http|#)([^)#\s]+)", path.read_text("utf-8"))
+    ]
+    assert [f"{path.name}: {link}" for path, link in links if not (path.parent / link).exists()] == []
+
+
+def test_modules_that_the_pages_name_are_there(project):
+    module = re.compile(r"\b(?:jobs|monitoring_lib|farwatch_airflow|benchmarks|tests)/[\w/]+\.py\b")
+    pages = [project / "README.md", *(project / "docs").glob("*.md")]
+    named = [(path, name) for path in pages for name in module.findall(path.read_text("utf-8"))]
+    recipe = re.compile(r"(monitoring_lib/protocols|tests/laws/questions)/total\b")  # the family that the README makes
+    wrong = [name for _, name in named if not recipe.match(name) and not (project / name).exists()]
+    assert wrong == []

@@ -16,6 +16,8 @@ from packaging.utils import canonicalize_name
 
 from monitoring_lib import __version__
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORTED_AS = {"pyyaml": "yaml", "apache-airflow": "airflow"}
