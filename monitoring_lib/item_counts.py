@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitoring_lib.names import Names
@@ -32,3 +33,9 @@ class ItemCounts(Summary):
         counted = pc.not_equal(rows.values, 0)
         rows = rows if pc.all(counted).as_py() else rows.filter(counted)
         return Counts(Names(rows.keys["item"]), np.array(rows.values))
+
+    def rows_of(self, synopsis: Counts) -> Rows | None:
+        if self.reduced != Measure():
+            return None  # an item whose values sum to 0 is gone
+        counts = pa.array(synopsis.sums)
+        return Rows({"item": synopsis.names.column}, counts, counts)

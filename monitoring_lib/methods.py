@@ -181,6 +181,10 @@ class Question(ABC):
     window_in_ticks: ClassVar[bool] = False
     """Whether a window may end inside an epoch: then it counts whole ticks, else whole epochs."""
 
+    precision: ClassVar[str] = ""
+    """The key by which a monitor trades exactness for traffic, the larger the looser; '' where there is none. A dot
+    leads into each entry of a list: ``queries.precision``."""
+
     judged_by_options: ClassVar[bool] = False
     """Whether what is promised depends on a method's options: then each method has a truth of its own."""
 

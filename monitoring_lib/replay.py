@@ -90,28 +90,26 @@ class Replay:
 
     A step goes by its method's name; where one method runs several times, as under several seeds, by those in `names`.
     An answer that is not partial is judged against all events that have landed, a partial one against what the
-    sites took in.
+    sites took in. Without the truth's synopses nothing can be `judged`, and no step has verdicts.
     """
 
     def __init__(
-        self, clock: Clock, methods: Sequence[Method], sites: Iterable[str] = (), names: Sequence[str] = ()
-    ) -> None:
+        self, clock: Clock, methods: Sequence[Method], sites: Iterable[str] = (), names: Sequence[str] = (),
+        judged: bool = True,
+    ) -> None:  # fmt: skip
         named = dict(zip(names or [method.name for method in methods], methods, strict=True))
         first = methods[0].ask
         self.clock = clock
         self.window = first.window
-        self.summaries: tuple[Summary, ...] = tuple(
-            dict.fromkeys([methods[0].question.exact(first), *(method.summary() for method in methods)])
-        )
+        exact = [methods[0].question.exact(first)] if judged else []
+        self.summaries: tuple[Summary, ...] = tuple(dict.fromkeys([*exact, *(method.summary() for method in methods)]))
         """What `step` must be given the synopses of; the first is the truth's."""
         self._networks = {name: Network(method) for name, method in named.items()}
         self._histories = {
             summary: History(summary, self.window if any(_expires(m, summary) for m in methods) else Window())
             for summary in self.summaries
         }
-        apart = methods[0].question.judged_by_options
-        shared = Witness.of(methods[0].question, first)
-        self._landed = {name: Witness.of(m.question, m.ask) if apart else shared for name, m in named.items()}
+        self._landed = _witnesses(named) if judged else {}
         self._taken = self._landed
         self._owed: set[int] = set()
         self._present: frozenset[str] = frozenset()
@@ -130,17 +128,22 @@ class Replay:
         sites: Mapping[str, tuple[str, ...]],
         synopses: Mapping[Summary, Synopses],
         missing: Collection[str] = (),
+        set_aside: bool = False,
     ) -> list[Step]:
         """The next epoch: the sites with any event and their placement, and the synopses of those that have one.
 
-        Sites that are `missing` are set aside: what they have counted is owed.
+        Sites that are `missing` are set aside: what they have counted is owed, as far as their synopses show it, or
+        `set_aside` says so.
         """
         self._join(sites)
         by_node = {
             summary: {node_of_site(site): synopsis for site, synopsis in synopses.get(summary, {}).items()}
             for summary in self.summaries
         }
-        moments = self._moments(epoch, frozenset(map(node_of_site, missing)), by_node)
+        absent = frozenset(map(node_of_site, missing))
+        if set_aside or any(not absent.isdisjoint(found) for found in by_node.values()):
+            self._owed.add(epoch)
+        moments = self._moments(epoch, absent)
         judged = next(iter(moments.values()))
         self._witness(judged, by_node[self.summaries[0]])
         inputs = {
@@ -173,14 +176,12 @@ class Replay:
                 witness.observe(moment, synopses)
 
     def _judged(self, method: str, moment: Moment, settled: Settled) -> Verdicts:
+        if not self._landed:
+            return Verdicts.of([])
         witnesses = self._taken if is_partial(moment, settled.answers) else self._landed
         return witnesses[method].truth.judge(moment, settled.answers)
 
-    def _moments(
-        self, epoch: int, missing: frozenset[str], synopses: Mapping[Summary, Mapping[str, Any]]
-    ) -> dict[str, Moment]:
-        if any(not missing.isdisjoint(found) for found in synopses.values()):
-            self._owed.add(epoch)
+    def _moments(self, epoch: int, missing: frozenset[str]) -> dict[str, Moment]:
         owed = not self._owed.isdisjoint(self.window.members(epoch))
         start, end, period = self.clock.start_of(epoch), self.clock.end_of(epoch), self.window.period_of(epoch)
         present = frozenset(self.sites) - missing
@@ -194,6 +195,14 @@ class Replay:
 def is_partial(moment: Moment, answers: Answers) -> bool:
     """Whether an epoch's answer lacks something; one without rows cannot say so itself."""
     return moment.owed or answers.any_partial or (bool(moment.missing) and not len(answers))
+
+
+def _witnesses(methods: Mapping[str, Method]) -> dict[str, Witness]:
+    """One for all methods, or one for each where what is promised depends on a method's options."""
+    first = next(iter(methods.values()))
+    if first.question.judged_by_options:
+        return {name: Witness.of(method.question, method.ask) for name, method in methods.items()}
+    return dict.fromkeys(methods, Witness.of(first.question, first.ask))
 
 
 def _each_once(witnesses: Mapping[str, Witness]) -> list[Witness]:

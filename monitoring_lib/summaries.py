@@ -164,6 +164,10 @@ class Summary(ABC):
         """The synopsis of a cell of which each bitmap is known."""
         raise TypeError(f"{type(self).__name__} does not say how it is made of bits")
 
+    def rows_of(self, synopsis: Any) -> Rows | None:
+        """The rows that a synopsis was built of, keys as texts; None where it does not tell them any more."""
+        return None
+
     def refused(self, rows: Rows) -> pa.Array | None:
         """Which rows cannot be taken in (a boolean a row), or None if all can. They are counted and left out."""
         return None

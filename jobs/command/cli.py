@@ -342,6 +342,39 @@ def inspect(
 app.command("simulate", rich_help_panel="Trying out")(simulate)
 
 
+@app.command("plan", rich_help_panel="Trying out")
+def plan(
+    monitor: Monitor,
+    methods: Annotated[
+        str | None, typer.Option(metavar="all|a,b", help="Default: all; with --try the monitor's own.")
+    ] = None,
+    tried: Annotated[
+        list[str] | None,
+        typer.Option("--try", metavar="KEY=V,V", help="Values of a key, such as tolerance=10,50 or window=1d,7d."),
+    ] = None,
+    start: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="First epoch that counts; default: the chain's first.")
+    ] = "",
+    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Where the last one ends; default: the last.")] = "",
+    budget: Annotated[
+        str | None, typer.Option(metavar="1MB/day", help="Find the tightest promise that fits into this.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Replays sealed epochs under other methods, precisions and windows: what each would have sent and promised."""
+    spare_pandas()
+    from jobs.costing import report
+    from jobs.costing.plan import plan
+    from jobs.epoch.context import Context
+    from jobs.looking.printing import print_json
+
+    result = plan(Context.from_environment(), monitor, methods, tried or [], start, end, budget)
+    if json:
+        print_json(report.to_plain(result))
+    else:
+        report.show(result)
+
+
 @app.command("init", rich_help_panel="Trying out")
 def init(
     file: Annotated[list[Path], typer.Argument(metavar="FILE…", help="CSV, JSON lines, Parquet, or a Delta table.")],

@@ -25,7 +25,7 @@ from jobs.terminal.wording import listed
 from monitoring_lib.codec import is_whole
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import DamagedTable, UsageError
-from monitoring_lib.tables import Table
+from monitoring_lib.tables import SYNOPSES, Table
 
 if TYPE_CHECKING:
     from jobs.lake.ledger import Ledger
@@ -110,13 +110,15 @@ _OUTPUTS = {"messages": ("inbox", "messages")}
 def check_sealed(
     lake: Lake, table: Table, outputs: Sequence[str], seals: Sequence[Seal], rows: pa.Table, method: str = ""
 ) -> pa.Table:
-    """The rows, all that the seals of one monitor name as their outputs (of a method); DamagedTable if they are not."""
+    """The rows, all that the seals of one monitor name as their outputs (of a method, or of a summary of synopses);
+    DamagedTable if they are not."""
     expected = {
-        Part(_write_of(seal, output), output, _owner(seal, table), _method_of(key), seal.epoch_start): digest
+        Part(_write_of(seal, output), output, *_owner(seal, table, _method_of(key)), seal.epoch_start): digest
         for seal in seals
         for key, digest in seal.digests.items()
         for output in outputs
         if key.split(":")[0] == output and method in ("", _method_of(key))
+        if digest or table is not SYNOPSES  # of synopses '' says that nothing happened
     }
     found = differences(table, rows, expected)
     if found:
@@ -128,8 +130,11 @@ def _write_of(seal: Seal, output: str) -> str:
     return seal.writes["gate" if output == "arrivals" else output]
 
 
-def _owner(seal: Seal, table: Table) -> str:
-    return seal.monitor if "monitor" in table.columns else seal.source
+def _owner(seal: Seal, table: Table, of: str) -> tuple[str, str]:
+    """Owner and method of a part, where a seal keeps its digest under `of`."""
+    if table is SYNOPSES:
+        return of, ""
+    return seal.monitor if "monitor" in table.columns else seal.source, of
 
 
 def _method_of(key: str) -> str:

@@ -9,6 +9,7 @@ from monitoring_lib.config.files import (
     parse_monitor,
     parse_source,
     read_monitor,
+    said_by,
 )
 from monitoring_lib.config.meaning import Config, meaning_of
 from monitoring_lib.config.monitor import Monitor, MonitorKeys
@@ -48,4 +49,5 @@ __all__ = [
     "parse_monitor",
     "parse_source",
     "read_monitor",
+    "said_by",
 ]

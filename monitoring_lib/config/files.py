@@ -66,16 +66,22 @@ def _sound(parsed: Parsed[Model], document: Located, before: Sequence[Fault] = (
 def check_together(monitor: Monitor, source: Source) -> None:
     """ConfigError where the monitor asks for what the source does not have."""
     found = checks_together.of_both(monitor, source)
+    document = located.from_no_file(said_by(monitor), f"monitor {monitor.name}")
+    raise_if_any([document.fault(finding.path, finding.problem, finding.remedy) for finding in found])
+
+
+def said_by(monitor: Monitor) -> dict[str, Any]:
+    """What the monitor's file says, or could say, of its question and its method: `parse_monitor` reads it back."""
     said = {
         key: _as_said(getattr(monitor, key))
         for key in MonitorKeys.model_fields
-        if key not in ("options", "alert", "quality")
+        if key not in ("options", "alert", "quality", "begin")
     }
-    said |= monitor.params.model_dump(mode="json")
-    document = located.from_no_file(
-        {key: value for key, value in said.items() if value is not None}, f"monitor {monitor.name}"
-    )
-    raise_if_any([document.fault(finding.path, finding.problem, finding.remedy) for finding in found])
+    said["options"] = {
+        name: options.model_dump(mode="json", exclude_unset=True) for name, options in monitor.options.items()
+    }
+    said |= monitor.params.model_dump(mode="json", exclude_unset=True)
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def _as_said(value: Any) -> Any:

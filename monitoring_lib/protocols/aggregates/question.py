@@ -87,6 +87,7 @@ class Aggregates(Question):
     default_method = "waterfill"
     baseline = "uniform"
     shape = "series"
+    precision = "queries.precision"
     windows = frozenset(("growing",))
 
     def keys(self, params: AggregatesParams) -> Mapping[str, str]:

@@ -38,6 +38,7 @@ class DistinctCount(Question):
     default_method = "repaid-sharing"
     baseline = "exact"
     shape = "number"
+    precision = "error"
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:
         if ask.paired:

@@ -38,6 +38,7 @@ class DistinctHeavyHitters(Question):
     default_method = "shared-bits"
     baseline = "exact"
     shape = "ranking"
+    precision = "error"
     windows = frozenset(("growing", "reset"))
 
     def needs(self, params: HeavyHittersParams) -> Sequence[str]:

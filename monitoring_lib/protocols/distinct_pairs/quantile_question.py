@@ -48,6 +48,7 @@ class DistinctQuantiles(Question):
     default_method = "shared-bits"
     baseline = "exact"
     shape = "rows"
+    precision = "error"
     windows = frozenset(("growing", "reset"))
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:

@@ -80,6 +80,7 @@ class Duplication(Question):
     default_method = "local-counts"
     baseline = "exact"
     shape = "rows"
+    precision = "lag"
     windows = frozenset(("growing", "reset"))
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:

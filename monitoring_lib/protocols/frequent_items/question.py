@@ -44,6 +44,7 @@ class FrequentItems(Question):
     default_method = "bounds"
     baseline = "gradient"
     shape = "ranking"
+    precision = "error"
     windows = frozenset(("growing", "reset"))
 
     def exact(self, ask: Ask) -> ItemCounts:

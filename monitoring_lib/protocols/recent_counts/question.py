@@ -29,6 +29,7 @@ class RecentCounts(Question):
     default_method = "merged"
     baseline = "every-update"
     shape = "rows"
+    precision = "error"
     judged_by_options = True
     windows = frozenset(("sliding",))
     window_in_ticks = True

@@ -72,6 +72,7 @@ class TopK(Question):
     default_method = "margins"
     baseline = "caching"
     shape = "ranking"
+    precision = "tolerance"
 
     def exact(self, ask: Ask) -> ItemCounts:
         return ItemCounts(ask.measure)

@@ -38,6 +38,7 @@ class OverThreshold(WindowQuestion):
     Params = OverThresholdParams
     default_method = "local-tests"
     shape = "rows"
+    precision = "slack"
 
     def truth(self, ask: Ask) -> Truth:
         return OverThresholdTruth(ask, sizes_of(ask))

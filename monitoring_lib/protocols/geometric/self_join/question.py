@@ -36,6 +36,7 @@ class SelfJoinSize(WindowQuestion):
     Params = SelfJoinParams
     default_method = "convex"
     shape = "number"
+    precision = "tolerance"
 
     def truth(self, ask: Ask) -> Truth:
         return SelfJoinTruth(ask, sizes_of(ask))
