@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.names import Names
 from monitoring_lib.summaries import Cell, Measure, Rows, Summary
 from monitoring_lib.synopses.counts import Counts
@@ -39,3 +41,10 @@ class ItemCounts(Summary):
             return None  # an item whose values sum to 0 is gone
         counts = pa.array(synopsis.sums)
         return Rows({"item": synopsis.names.column}, counts, counts)
+
+
+def only_sums(measure: Measure) -> Iterator[KeyFault]:
+    """A question about sums over epochs and sites cannot add up means, extremes or last values."""
+    if measure.reduction not in ("count", "sum"):
+        remedy = f"write count or sum({measure.column})"
+        yield KeyFault(("measure",), f"{measure} cannot be added up over epochs and sites", remedy)

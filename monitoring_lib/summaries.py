@@ -31,8 +31,8 @@ TICK = "tick"
 class Measure:
     """How the events of one key become one whole number: their count, or a reduction of a value column.
 
-    A null value is no reading: it takes part in no reduction but `count`. `last` goes by time, then by the file's
-    path, then by line. `mean` is rounded to the value's step, halves to even.
+    A null value is no reading: it takes part in no reduction but `count` without a column, which counts events.
+    `last` goes by time, then by the file's path, then by line. `mean` is rounded to the value's step, halves to even.
     """
 
     reduction: Reduction = "count"
@@ -40,20 +40,21 @@ class Measure:
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """``count``, or a reduction with its column: ``sum(value)``, ``last(pm25)``."""
+        """``count``, or a reduction with its column: ``sum(value)``, ``last(pm25)``, ``count(value)``."""
         if text.strip() == "count":
             return cls()
         found = re.fullmatch(r"\s*([a-z]+)\s*\(\s*(?:`([^`]+)`|([^`()\s](?:[^`()]*[^`()\s])?))\s*\)\s*", text)
-        if found is None or found[1] not in get_args(Reduction)[1:]:
+        if found is None or found[1] not in get_args(Reduction):
             raise ValueError(
-                "is not a measure; write count, sum(value), last(value), mean(value), min(value) or max(value)"
+                "is not a measure; write count, sum(value), last(value), mean(value), min(value), max(value)"
+                " or count(value)"
             )
         return cls(cast(Reduction, found[1]), found[2] or found[3])
 
     def __str__(self) -> str:
         """As `parse` reads it, with backquotes around a column that needs them."""
-        if self.reduction == "count":
-            return "count"
+        if not self.column:
+            return self.reduction
         plain = self.column == self.column.strip() and not set("()") & set(self.column)
         return f"{self.reduction}({self.column})" if plain else f"{self.reduction}(`{self.column}`)"
 

@@ -19,7 +19,7 @@ from monitoring_lib.synopses.counts import Counts
 MEASURES = {
     "count": Measure(), " count ": Measure(),
     "sum(value)": Measure("sum", "value"), "last(pm25)": Measure("last", "pm25"), "mean(x)": Measure("mean", "x"),
-    "min(x)": Measure("min", "x"), "max(x)": Measure("max", "x"),
+    "min(x)": Measure("min", "x"), "max(x)": Measure("max", "x"), "count(x)": Measure("count", "x"),
     " sum ( value ) ": Measure("sum", "value"), "sum(two words)": Measure("sum", "two words"),
     "sum(`PM2.5 (µg)`)": Measure("sum", "PM2.5 (µg)"), "max( `a b` )": Measure("max", "a b"),
 }  # fmt: skip
@@ -33,7 +33,7 @@ def test_a_measure_is_count_or_a_reduction_with_its_column(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "sum", "sum()", "sum( )", "count(x)", "count()", "median(x)", "SUM(x)", "sum(x) + 1", "sum(x", "x", "last",
+        "", "sum", "sum()", "sum( )", "count()", "median(x)", "SUM(x)", "sum(x) + 1", "sum(x", "x", "last",
         "sum(a(b))", "sum(`a`b)", "sum(``)", "sum(x))", "1", "sum(x);",
     ],
 )  # fmt: skip
@@ -43,7 +43,8 @@ def test_what_is_no_measure_is_refused_with_those_that_there_are(text: str) -> N
 
 
 @given(
-    st.text(st.characters(exclude_characters="`"), min_size=1), st.sampled_from(["sum", "last", "mean", "min", "max"])
+    st.text(st.characters(exclude_characters="`"), min_size=1),
+    st.sampled_from(["sum", "last", "mean", "min", "max", "count"]),
 )
 def test_a_measure_is_read_back_from_its_own_words(column: str, reduction: str) -> None:
     measure = Measure(reduction, column)  # type: ignore[arg-type]

@@ -95,9 +95,10 @@ def _take(rows: pa.RecordBatch, path: str, rank: int, trace: Trace, counting: Co
         asked |= there
         nameless |= there & ~named
         kept = there & named
-        values = None if wish.measure.reduction == "count" else batch.number(wish.measure.column)
+        values = batch.number(wish.measure.column) if wish.measure.column else None
         if values is not None:
             kept &= values.is_valid().to_numpy(zero_copy_only=False)
+            values = None if wish.measure.reduction == "count" else values
         order = {"time": batch.times, "path": np.full(rows.num_rows, rank), "line": rows["line"].to_numpy()}
         if kept.all():
             grouping.add(epochs, dealt, keys, values, order)

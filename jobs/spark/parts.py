@@ -138,8 +138,9 @@ class BuildParts:
                 column = pa.array(hash_strings(column, SPARK_SEED))
             keys[name] = column
         ones = pa.array(np.ones(events.num_rows, np.int64))
-        column = summary.measure.column
-        return Rows(keys, events[f"value{self.values.index(column)}"] if column else ones, ones)
+        measure = summary.measure
+        counted = measure.reduction == "count"
+        return Rows(keys, ones if counted else events[f"value{self.values.index(measure.column)}"], ones)
 
     def _identities(self, number: int, events: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
         identity = f"identity{number}"

@@ -87,7 +87,7 @@ class WantedReductions:
 
         Every group must have a reading.
         """
-        if measure.reduction == "count":
+        if not measure.column:
             return groups["events"], groups["events"]
         at = self.number(measure.column)
         counts = groups[f"count{at}"]

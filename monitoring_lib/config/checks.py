@@ -88,6 +88,10 @@ def of_monitor(monitor: Monitor) -> Iterator[KeyFault]:
         yield KeyFault(("shadow",), f"shadows its own method {monitor.method!r}", "take it out of the list")
     if len(set(monitor.shadow)) < len(monitor.shadow):
         yield KeyFault(("shadow",), "names a method twice", "keep one of them")
+
+
+def uses_its_options(monitor: Monitor) -> Iterator[KeyFault]:
+    """A replay may choose other methods than the monitor's; what is scheduled has to use what it sets."""
     for name in monitor.options:
         if name not in monitor.methods:
             remedy = f"add it to `shadow`, or drop its options; used: {', '.join(monitor.methods)}"

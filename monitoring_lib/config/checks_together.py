@@ -63,7 +63,7 @@ def _own_keys(monitor: Monitor, source: Source, question: Question) -> Iterator[
     for key, text in question.keys(monitor.params).items():
         yield from _expression(_path_to(monitor.params, text) or (key,), text, source)
     measure = monitor.measured
-    if measure.reduction != "count" and measure.column not in source.scales:
+    if measure.column and measure.column not in source.scales:
         own = question.measure(monitor.params)
         path = ("measure",) if own is None else _path_to(monitor.params, str(own)) or ("question",)
         if measure.column == "value":
@@ -96,6 +96,8 @@ def _question(monitor: Monitor, source: Source, question: Question) -> Iterator[
     yield from faults
     if faults:
         return
+    if question.measure(monitor.params) is not None and monitor.measure != MonitorKeys.model_fields["measure"].default:
+        yield KeyFault(("measure",), f"{question.name} has a key of its own for what is measured", "drop `measure`")
     yield from _summary(("question",), question.exact(ask), monitor, source)
     for at, name in enumerate(monitor.methods):
         kind = methods(monitor.question).get((monitor.question, name))
@@ -123,7 +125,7 @@ def _summary(path: tuple[str | int, ...], summary: Summary, monitor: Monitor, so
             remedy = f"choose another method; named: {', '.join(named)}"
             yield KeyFault(path, f"takes in events by the key {key!r}, and nothing names it", remedy)
     measure = summary.measure
-    if measure != monitor.measured and measure.reduction != "count" and measure.column not in source.scales:
+    if measure != monitor.measured and measure.column and measure.column not in source.scales:
         yield KeyFault(path, f"takes in {measure}, and the source {source.name!r} has no such value",
                       nearest(measure.column, source.scales).removeprefix("; "))  # fmt: skip
 

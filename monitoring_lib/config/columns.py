@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from monitoring_lib.config.fields import Duration, ExpressionText
+from monitoring_lib.config.fields import Duration
+from monitoring_lib.key_texts import ExpressionText
 from monitoring_lib.methods import Keys
 
 MOST_COLUMNS = 100_000

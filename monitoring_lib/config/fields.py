@@ -70,12 +70,6 @@ def _name(value: Any) -> str:
     return name
 
 
-def _expression(value: Any) -> str:
-    text = _text(value, "a column or an expression; write a text")
-    expressions.parse(text)
-    return text
-
-
 def _condition(value: Any) -> str:
     text = _text(value, "a condition; write one such as value > 10")
     expressions.parse_condition(text)
@@ -109,8 +103,6 @@ Begin = Annotated[str | int, PlainValidator(_begin)]
 """Where a chain begins: `first`, `origin`, or microseconds since 1970 UTC."""
 Name = Annotated[str, BeforeValidator(_name)]
 """Name of a source or a monitor: safe in paths and ids of our own making."""
-ExpressionText = Annotated[str, BeforeValidator(_expression)]
-"""A text that `expressions.parse` reads."""
 ConditionText = Annotated[str, BeforeValidator(_condition)]
 """A text that `expressions.parse_condition` reads."""
 MeasureText = Annotated[str, BeforeValidator(_measure)]

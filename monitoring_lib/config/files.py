@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -120,7 +121,8 @@ def _read(folder: Path, environment: str) -> _Reading:
         monitor = parsing.monitor(document)
         if monitor.model is not None:
             reading.monitors[name] = monitor.model
-            monitor = monitor.also(_against_source(monitor.model, reading))
+            more = chain(checks.uses_its_options(monitor.model), _against_source(monitor.model, reading))
+            monitor = monitor.also(more)
         reading.faults += monitor.faults(document)
     reading.faults.sort(key=lambda fault: (fault.file, fault.line or 0))
     return reading

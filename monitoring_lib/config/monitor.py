@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import Field
 
 from monitoring_lib.config.alerting import Rule, Rules
-from monitoring_lib.config.fields import Begin, ConditionText, Duration, ExpressionText, MeasureText, Name, WindowLength
+from monitoring_lib.config.fields import Begin, ConditionText, Duration, MeasureText, Name, WindowLength
 from monitoring_lib.config.source import Quality, Source
 from monitoring_lib.epochs import Window
 from monitoring_lib.errors import ConfigError
+from monitoring_lib.key_texts import ExpressionText
 from monitoring_lib.methods import Ask, Keys, Method
 from monitoring_lib.protocols import find_method, find_question
 from monitoring_lib.summaries import TICK, Intake, Measure, Summary
@@ -28,7 +29,9 @@ class MonitorKeys(Keys):
     item: ExpressionText = Field(default="item", description="a column of the source, or an expression of them")
     by: ExpressionText | None = Field(default=None, description="a second one, where a question is about pairs")
     where: ConditionText | None = Field(default=None, description="only events for which it is true are asked about")
-    measure: MeasureText = Field(default="count", description="count, or sum last mean min max of a value: sum(value)")
+    measure: MeasureText = Field(
+        default="count", description="count, or sum last mean min max count of a value: sum(value)"
+    )
     tick: Duration | None = Field(default=None, description="the finest unit of time; by default the source's")
     begin: Begin | None = Field(
         default=None, description="its first epoch: first, origin or a time; by default as the source says"
@@ -89,7 +92,7 @@ class Monitor:
             params=self.params,
             options=self.options.get(name) or find_method(self.question, name).Options(),
             window=Window(self._epochs(self.window, source.epoch), self._epochs(self.reset, source.epoch)),
-            scale=source.scales.get(measure.column, 1),
+            scale=1 if measure.reduction == "count" else source.scales.get(measure.column, 1),
             measure=measure,
             epoch=source.epoch,
             tick=tick,

@@ -11,10 +11,11 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, StringConstraints
 
 from monitoring_lib.config.columns import Unpivot, ValueColumn, unpivot_keys, value_keys
-from monitoring_lib.config.fields import Begin, Duration, EpochCount, ExpressionText, Name, Patience, Severity, Time
+from monitoring_lib.config.fields import Begin, Duration, EpochCount, Name, Patience, Severity, Time
 from monitoring_lib.epochs import Clock, parse_duration
 from monitoring_lib.expressions import Expression, parse
 from monitoring_lib.expressions.evaluation import Kind
+from monitoring_lib.key_texts import ExpressionText
 from monitoring_lib.methods import Keys
 from monitoring_lib.scheduling import Scheduling
 from monitoring_lib.suggest import nearest

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitoring_lib.hashing import SPARK_SEED, hash_text
-from monitoring_lib.summaries import TICK, Cell, Rows, Summary
+from monitoring_lib.summaries import TICK, Cell, Measure, Rows, Summary
 from tests.laws.questions import Event
 
 
@@ -19,7 +19,7 @@ def rows_of(summary: Summary, events: Sequence[Event]) -> Rows:
     for event in events:
         key = tuple(event.get(name) for name in summary.keys)
         value = event.get("value", 1)
-        if None not in key and (summary.measure.reduction == "count" or value is not None):
+        if None not in key and (summary.measure == Measure() or value is not None):
             groups.setdefault(_hashed(summary, key) if summary.hashed else key, []).append(value)
     ordered = sorted(groups)
     columns = {}

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.epochs import parse_duration
+from monitoring_lib.key_texts import ExpressionText, NameText
 from monitoring_lib.methods import Ask, Keys, Question, Truth
 from monitoring_lib.protocols.aggregates import latency
 from monitoring_lib.protocols.aggregates.readings import ObjectReadings
@@ -23,17 +24,11 @@ def _measure(text: str) -> str:
     return str(Measure.parse(text))
 
 
-def _name(value: Any) -> Any:
-    """A whole number may name an object or a query as it stands, for sites are often numbered."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 def _duration(text: str) -> str:
     parse_duration(text)
     return text
 
 
-Name = Annotated[str, BeforeValidator(_name)]
 Rate = Annotated[Decimal, Field(ge=0)]
 
 
@@ -47,10 +42,12 @@ def _fits(weights: Mapping[str, Decimal]) -> bool:
 class Query(Keys):
     """One number that is asked for."""
 
-    name: Name = Field(min_length=1, description="the key of its rows")
+    name: NameText = Field(min_length=1, description="the key of its rows")
     ask: Literal["sum", "avg", "min", "max", "count"]
-    objects: tuple[Name, ...] | None = Field(default=None, description="which objects; by default all")
-    weights: dict[str, Decimal] | None = Field(default=None, description="of a sum: its objects, each with its weight")
+    objects: tuple[NameText, ...] | None = Field(default=None, description="which objects; by default all")
+    weights: dict[NameText, Decimal] | None = Field(
+        default=None, description="of a sum: its objects, each with its weight"
+    )
     precision: Decimal | None = Field(
         default=None, ge=0, description="how far apart low and high may be, in the measure's unit; none: any distance"
     )
@@ -59,9 +56,10 @@ class Query(Keys):
 class AggregatesParams(Keys):
     """What a monitor of this question may say."""
 
-    object: str = Field(default="site", description="what names the objects; each lives at one site")
+    object: ExpressionText = Field(default="site", description="what names the objects; each lives at one site")
     value: Annotated[str, AfterValidator(_measure)] = Field(
-        default="count", description="last mean sum min max of a value over an object's readings in a tick, or count"
+        default="count",
+        description="last mean sum min max count of a value over an object's readings in a tick; count: of events",
     )
     queries: tuple[Query, ...]
     publish: Literal["epoch", "tick"] = Field(default="epoch", description="rows for the epoch's last tick, or for all")

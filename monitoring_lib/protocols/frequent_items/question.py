@@ -10,7 +10,7 @@ from pydantic import Field
 
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.errors import DataError
-from monitoring_lib.item_counts import ItemCounts
+from monitoring_lib.item_counts import ItemCounts, only_sums
 from monitoring_lib.methods import Ask, Keys, Question, Truth
 from monitoring_lib.protocols.frequent_items.trees import TreeParams, tree_faults
 from monitoring_lib.protocols.frequent_items.truth import FrequentTruth
@@ -60,6 +60,7 @@ class FrequentItems(Question):
                 ("error",), f"is {params.error}, more than the support of {params.support}",
                 "give an error of at most the support; a tenth of it is usual",
             )  # fmt: skip
+        yield from only_sums(ask.measure)
         yield from tree_faults(params.tree)
 
     def promise(self, ask: Ask) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import Field
 
 from monitoring_lib.documents.faults import KeyFault
+from monitoring_lib.key_texts import ExpressionText, NameText
 from monitoring_lib.methods import Keys
 from monitoring_lib.network import COORDINATOR, Roster, Tree, site_of_node
 
@@ -18,10 +19,10 @@ class TreeParams(Keys):
     """One of three ways to say it; without any, an even tree of fanout 6."""
 
     fanout: int | None = Field(default=None, ge=2, description="at most so many children a node")
-    parents: dict[str, str] | None = Field(
+    parents: dict[NameText, NameText] | None = Field(
         default=None, min_length=1, description="site or inner node to the node above it; the last one is `root`"
     )
-    levels: tuple[str, ...] | None = Field(
+    levels: tuple[ExpressionText, ...] | None = Field(
         default=None, min_length=1, description="columns of the source, the outermost first"
     )
 

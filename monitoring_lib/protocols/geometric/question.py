@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.methods import Ask, Question
 from monitoring_lib.protocols.geometric.ticks import TickItemCounts
+from monitoring_lib.summaries import Measure
 
 
 class WindowQuestion(Question):
@@ -25,5 +26,5 @@ class WindowQuestion(Question):
         return super().watched_from(ask, epoch) if ask.params.error == 0 else 0
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:
-        if ask.measure.reduction != "count":
+        if ask.measure != Measure():
             yield KeyFault(("measure",), f"{ask.measure} has no place here: events are counted", "leave `measure` out")

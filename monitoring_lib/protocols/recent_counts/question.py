@@ -9,6 +9,7 @@ from monitoring_lib.epochs import format_duration, parse_duration
 from monitoring_lib.methods import Ask, Question, Truth
 from monitoring_lib.protocols.recent_counts.queries import Query, RecentCountsParams
 from monitoring_lib.protocols.recent_counts.tick_counts import TickCounts, is_whole
+from monitoring_lib.summaries import Measure
 
 
 class RecentCounts(Question):
@@ -49,7 +50,7 @@ class RecentCounts(Question):
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:
         params: RecentCountsParams = ask.params
-        if ask.measure.reduction != "count":
+        if ask.measure != Measure():
             yield KeyFault(("measure",), f"{ask.measure}: recent counts count events", "leave `measure` out")
         for at, query in enumerate(params.queries):
             yield from faults_of(ask, query, ("queries", at))

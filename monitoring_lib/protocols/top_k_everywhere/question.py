@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
 from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
+from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.errors import DataError
-from monitoring_lib.item_counts import ItemCounts
+from monitoring_lib.item_counts import ItemCounts, only_sums
 from monitoring_lib.methods import Ask, Keys, Moment, Question, Truth
 from monitoring_lib.protocols.top_k_everywhere.distance import normalised_distance
 from monitoring_lib.synopses.counts import Counts
@@ -40,6 +41,9 @@ class TopKEverywhere(Question):
 
     def truth(self, ask: Ask) -> Truth:
         return EverywhereTruth(ask)
+
+    def faults(self, ask: Ask) -> Iterable[KeyFault]:
+        return only_sums(ask.measure)
 
     def promise(self, ask: Ask) -> str:
         return "exact at every site (always)" if exact_lists(ask) else "sums within bounds (always)"

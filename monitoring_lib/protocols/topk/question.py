@@ -11,8 +11,9 @@ from typing import Literal
 from pydantic import Field
 
 from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
+from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.errors import DataError
-from monitoring_lib.item_counts import ItemCounts
+from monitoring_lib.item_counts import ItemCounts, only_sums
 from monitoring_lib.methods import Ask, Keys, Moment, Question, Truth
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.topk.ranking import Ranking, Sums
@@ -79,6 +80,9 @@ class TopK(Question):
 
     def truth(self, ask: Ask) -> Truth:
         return TopKTruth(ask)
+
+    def faults(self, ask: Ask) -> Iterable[KeyFault]:
+        return only_sums(ask.measure)
 
     def promise(self, ask: Ask) -> str:
         share = ask.params.totals

@@ -104,8 +104,10 @@ def reduced(reduction: str, readings: list[tuple[Any, ...]]) -> int:
         return max(readings)[3]
     if reduction == "mean":
         return round(Fraction(sum(values), len(values)))
-    return {"sum": sum, "min": min, "max": max}[reduction](values)
+    return {"sum": sum, "min": min, "max": max, "count": len}[reduction](values)
 
+
+MEASURES = ["count", "sum(value)", "last(value)", "mean(value)", "min(value)", "max(value)", "count(value)"]
 
 events = st.lists(
     st.tuples(
@@ -119,22 +121,21 @@ events = st.lists(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(events, st.sampled_from(["count", "sum", "last", "mean", "min", "max"]), st.booleans(), st.integers(1, 8))
-def test_every_reduction_is_exact_in_every_cell(tmp_path_factory, rows, reduction, filtered, pending):
+@given(events, st.sampled_from(MEASURES), st.booleans(), st.integers(1, 8))
+def test_every_reduction_is_exact_in_every_cell(tmp_path_factory, rows, measure, filtered, pending):
     folder = tmp_path_factory.mktemp("trace")
     said = {"where": "value >= 0 or value is null"} if filtered else {}
     trace, monitor = make(folder, rows, **said)
-    measure = "count" if reduction == "count" else f"{reduction}(value)"
     readings = defaultdict(list)
     for at, (minute, site, item, value) in enumerate(rows):
         if item is None or (filtered and value is not None and value < 0):
             continue
-        if value is not None or reduction == "count":
+        if value is not None or measure == "count":
             cell = (minute // 10, site, item, minute // 5)
             readings[cell].append((minute, at // 3, at % 3, None if value is None else 10 * value))
     expected = defaultdict(list)
     for (epoch, site, item, tick), group in sorted(readings.items()):
-        value = len(group) if reduction == "count" else reduced(reduction, group)
+        value = reduced(measure.removesuffix("(value)"), group)
         expected[epoch, site].append((item, tick, value, len(group)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting_module, "MOST_PENDING", pending)

@@ -229,6 +229,12 @@ def test_all_methods_run_side_by_side_with_the_monitors_own_first():
     assert [outcome.method for outcome in run(methods="margins,caching").outcomes] == ["margins", "caching"]
 
 
+def test_a_method_that_only_the_command_names_has_its_options_too():
+    bare = "options: {margins: {untracked: 0, granted: 0}}\n"
+    caching, margins = run(bare, methods="caching,margins").outcomes
+    assert margins.cost.entries == caching.cost.entries  # without its options it is caching
+
+
 def source_file(text: str) -> None:
     Path("conf/base/sources").mkdir(parents=True)
     Path("conf/base/sources/market.yml").write_text(text, "utf-8")

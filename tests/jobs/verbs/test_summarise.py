@@ -65,6 +65,8 @@ HERE = [
     plain(Kept(("tick", "item"), Measure("last", "value"))),
     plain(Kept(("item", "tick"), Measure("mean", "heat")), tick=15 * MINUTE),
     plain(Kept(("item",), Measure("min", "heat"))),
+    plain(Kept(("item",), Measure("count", "heat"))),
+    plain(SumsInParts(Measure("count", "heat"), longest=5)),
     plain(Kept(("item",), Measure("max", "value"))),
     plain(Kept(("item",), Measure("mean", "value"))),
     plain(KeptHashes(("item",))),

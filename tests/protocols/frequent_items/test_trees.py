@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Method
@@ -79,6 +80,13 @@ def test_faults_of_a_tree_name_key_and_remedy(params: dict[str, Any], path: tupl
     assert fault.path == path
     assert problem in fault.problem
     assert fault.remedy
+
+
+def test_numbers_name_sites_and_nodes_as_they_stand_and_levels_are_expressions() -> None:
+    given: dict[str, Any] = {"parents": {10: 1, 1: "root"}}
+    assert TreeParams(**given).parents == {"10": "1", "1": "root"}
+    with pytest.raises(ValidationError, match="the text ends"):
+        TreeParams(levels=("concat(region",))
 
 
 def test_an_error_above_the_support_is_a_fault() -> None:
