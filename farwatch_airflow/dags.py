@@ -27,8 +27,9 @@ both are given, else the last complete interval before its logical date (before 
 Running an interval again changes nothing, unless `revise` gives a reason: then its epochs are computed anew
 and sealed over the old ones; both stay readable.
 
-Failures are final except exit code 3 (storage or Spark), which is tried again. An epoch whose predecessor is
-not sealed is refused by `gate`: backfill the gap first (`airflow backfill create --dag-id {dag} …`).
+Failures are final except exit code 3 (storage or Spark) and a command that was killed: these are tried again.
+An epoch whose predecessor is not sealed is refused by `gate`: backfill the gap first
+(`airflow backfill create --dag-id {dag} …`).
 """
 AUDIT_DOC = """\
 Audits the source **{name}**: recomputes exact answers from all landed events, judges every sealed answer of the

@@ -21,7 +21,7 @@ class EpochTaskGroup(TaskGroup):
 
     Put it into a DAG whose data intervals are whole epochs of the source, such as one with `timetable_of(source)`.
     `alert` is a teardown: it runs whatever happened and does not decide how the run ended. Steps are tried again after
-    exit code 3 only, as the source's file says under `airflow`.
+    exit code 3, or where they were killed, as the source's file says under `airflow`.
     """
 
     def __init__(

@@ -34,8 +34,9 @@ class FarwatchOperator(BaseOperator):
 
     What the command says on standard error is logged as it comes. The last line of its standard output is the result.
     A failure raises the sentence with which the command explained itself, so that it stands in the log once, and last:
-    as AirflowException, which Airflow may try again, for exit code 3; as AirflowFailException for any other, and where
-    the command took longer than the task's timeout.
+    as AirflowException, which Airflow may try again, for exit code 3 and for a command that a signal ended (the system
+    was out of memory, the scheduler was stopped); as AirflowFailException for any other, and where the command took
+    longer than the task's timeout.
     """
 
     template_fields: Sequence[str] = ("arguments",)
@@ -125,5 +126,5 @@ class FarwatchOperator(BaseOperator):
             ending = f"was ended by {signal.Signals(-code).name}"
         else:
             ending = f"ended with exit code {code} ({ENDINGS.get(code, 'see the log above')})"
-        kind = AirflowException if code == ExitCode.RETRY else AirflowFailException
+        kind = AirflowException if code < 0 or code == ExitCode.RETRY else AirflowFailException
         raise kind(f"farwatch {ending}" + (f": {reason}" if reason else ""))

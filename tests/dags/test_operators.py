@@ -27,7 +27,7 @@ def test_the_log_has_what_the_command_says_and_the_result_is_its_last_line(found
     ("code", "kind"),
     [(1, "AirflowFailException"), (2, "AirflowFailException"), (3, "AirflowException"), (4, "AirflowFailException")],
 )
-def test_only_exit_code_3_may_be_tried_again(found: Described, code: int, kind: str) -> None:
+def test_of_the_exit_codes_only_3_may_be_tried_again(found: Described, code: int, kind: str) -> None:
     [error, message] = found[f"code {code}"]["error"]
     assert error == kind
     assert message.startswith(f"farwatch ended with exit code {code} (")
@@ -51,7 +51,6 @@ def test_only_the_last_reason_is_held_back_and_a_reason_without_failure_is_logge
     [
         ("code 77", "farwatch ended with exit code 77 (see the log above): no luck\nat all"),
         ("silent", "farwatch ended with exit code 1 (a promise or an expectation failed)"),
-        ("died", "farwatch was ended by SIGKILL"),
         ("absent", "the command `farwatch` could not be started: [Errno 2] No such file or directory: 'farwatch'"),
     ],
 )
@@ -59,15 +58,19 @@ def test_a_command_without_words_fails_with_what_is_known(found: Described, case
     assert found[case]["error"] == ["AirflowFailException", message]
 
 
+def test_a_command_that_was_killed_may_be_tried_again(found: Described) -> None:
+    assert found["died"]["error"] == ["AirflowException", "farwatch was ended by SIGKILL"]
+
+
 @pytest.mark.parametrize(
-    ("case", "message"),
+    ("case", "kind", "message"),
     [
-        ("too long", "farwatch query took longer than 0:10:00 and was ended"),
-        ("killed", "farwatch was ended by SIGTERM"),
+        ("too long", "AirflowFailException", "farwatch query took longer than 0:10:00 and was ended"),
+        ("killed", "AirflowException", "farwatch was ended by SIGTERM"),
     ],
 )
-def test_a_timeout_and_a_kill_end_the_whole_process_group(found: Described, case: str, message: str) -> None:
-    assert found[case]["error"] == ["AirflowFailException", message]
+def test_a_timeout_and_a_kill_end_the_whole_process_group(found: Described, case: str, kind: str, message: str) -> None:
+    assert found[case]["error"] == [kind, message]
     assert found[case]["gone"]
 
 
