@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from jobs.epoch.context import Context
 from jobs.lake import new_write
+from jobs.lake.upkeep import alone
 from jobs.terminal.console import say
 from jobs.terminal.wording import printable
 from monitoring_lib.config.alerting import Email, Notifier, Sink, SinkAddress
@@ -23,6 +24,8 @@ from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.tables import ALERTS, DELIVERIES
 
 _PATIENCE = 10.0
+_TURN = 60.0
+"""Seconds that a run waits while another tells the sinks."""
 _KEPT = timedelta(days=7)
 """What a sink could not be told for so long is not tried any more."""
 _WORDS = {"opened": "", "reminded": "still: ", "closed": "all clear: "}
@@ -30,15 +33,23 @@ _WORDS = {"opened": "", "reminded": "still: ", "closed": "all clear: "}
 
 def deliver(context: Context, source: str) -> None:
     """Tells every sink what it has not been told yet, oldest first; a failure is said, and left to the next run."""
-    alerts = context.config.settings.alerts
     rows = context.lake.centre.read(ALERTS, [("source", "=", source)]).to_pylist()
     recent = [row for row in rows if row["raised_at"] >= datetime.now(UTC) - _KEPT]
     if not recent:
         return
+    # An audit and an epoch, or two backfills, may come here at once.
+    with alone(context.lake.centre.location(ALERTS), "telling", _TURN) as nobody_else:
+        if nobody_else:
+            _deliver(context, source, recent)
+        else:
+            say("another run is telling the sinks; the next run tells what it does not", style="yellow")
+
+
+def _deliver(context: Context, source: str, recent: Sequence[dict[str, Any]]) -> None:
     told = context.lake.centre.read(DELIVERIES, [("source", "=", source)], ["digest", "sink"]).to_pylist()
     done = {(row["digest"], row["sink"]) for row in told}
     write = new_write("deliver")
-    for sink in alerts.sinks:
+    for sink in context.config.settings.alerts.sinks:
         owed = [row for row in recent if sink.name in row["sinks"] and (row["digest"], sink.name) not in done]
         for row in sorted(owed, key=lambda row: (row["raised_at"], row["turn"])):
             if not _tell(context, sink, row):

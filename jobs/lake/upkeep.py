@@ -8,10 +8,12 @@ doubled.
 from __future__ import annotations
 
 import fcntl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import IO
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties
@@ -23,6 +25,7 @@ NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_log
 _SMALLEST, _LARGEST = 128_000, 32_000_000
 _NEWEST = 20
 """Appends by which the weight of one is told."""
+_BETWEEN_TRIES = 0.05
 _APPENDS_A_FILE = 32
 """A file is full when it holds about so many appends: a step reads a few epochs, not a file of thousands."""
 
@@ -56,18 +59,27 @@ def compact(found: DeltaTable, size: int) -> bool:
 
 
 @contextmanager
-def alone(folder: str) -> Iterator[bool]:
-    """Whether nobody else rewrites the files of the table in this folder. An object store has no such lock."""
+def alone(folder: str, doing: str = "rewriting", patience: float = 0.0) -> Iterator[bool]:
+    """Whether nobody else does the same with the table in this folder, now or after so many seconds of waiting.
+
+    An object store has no such lock.
+    """
     if "://" in folder:
         yield True
         return
-    with open(Path(folder) / "_rewriting", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    deadline = time.monotonic() + patience
+    with open(Path(folder) / f"_{doing}", "w") as lock:
+        while not (ours := _taken(lock)) and time.monotonic() < deadline:
+            time.sleep(_BETWEEN_TRIES)
+        yield ours
+
+
+def _taken(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def full_size(found: DeltaTable) -> int:

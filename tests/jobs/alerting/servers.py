@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +16,7 @@ class _Hook(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.told.append(body)  # type: ignore[attr-defined]
+        time.sleep(self.server.delay)  # type: ignore[attr-defined]
         self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.end_headers()
 
@@ -48,7 +50,7 @@ class _Mail(socketserver.StreamRequestHandler):
 
 @contextmanager
 def _served(server: Any) -> Iterator[Any]:
-    server.told, server.status = [], 200
+    server.told, server.status, server.delay = [], 200, 0.0
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()

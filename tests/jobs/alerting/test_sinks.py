@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from email import message_from_string
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,23 @@ def test_a_server_that_answers_with_an_error_has_not_been_told(tmp_path: Path) -
         server.status = 200
         run(context, Look(2, KINDS, [silent(2)]))
         assert len(server.told) == 2
+
+
+def test_two_runs_at_once_tell_each_alert_once(tmp_path: Path) -> None:
+    with webhook() as server:
+        server.delay = 0.3
+        address = f"http://127.0.0.1:{server.server_address[1]}/"
+        context = deployed(tmp_path, address)
+        store(
+            context.lake,
+            "shop",
+            [Look(1, KINDS, [silent(1)]), Look(2, KINDS, [])],
+            [sink.name for sink in context.config.settings.alerts.sinks],
+            0,
+        )
+        with ThreadPoolExecutor(3) as runs:
+            list(runs.map(lambda _: deliver(deployed(tmp_path, address), "shop"), range(3)))
+    assert [one["state"] for one in server.told] == ["opened", "closed"]
 
 
 def test_what_a_webhook_receives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
