@@ -97,7 +97,10 @@ class Course:
         self.audit.findings += read.findings
         self.audit.checked["events"] += read.landed.cells.total()
         active = [one for one in self._watched if one.stretch.first < read.chunk.stop]
-        sealed = [SealedChunk.of(self.lake, one.stretch, read.chunk, one.judge.intake.name) for one in active]
+        sealed = [
+            SealedChunk.of(self.lake, self.scope.version, one.stretch, read.chunk, one.judge.intake.name)
+            for one in active
+        ]
         for one, chunk in zip(active, sealed, strict=True):
             one.result.findings += chunk.check(read.chunk, one.images, read.landed)
             self.audit.checked.update({table.name: rows.num_rows for table, rows in chunk.rows.items()})

@@ -21,6 +21,7 @@ from monitoring_lib.tables import (
     ARRIVALS,
     CURSORS,
     DRAFTS,
+    EPOCHS,
     MESSAGES,
     ROSTERS,
     SITE_STATES,
@@ -76,20 +77,25 @@ def check_digests(lake: Lake, table: Table, seals: Sequence[Seal], rows: pa.Tabl
 
 
 def check_published(lake: Lake, seals: Sequence[Seal]) -> Iterator[Finding]:
-    """The table `answers`, which anyone reads, against the sealed drafts; an epoch at the end may not be there yet."""
+    """The table `answers`, which anyone reads, against the sealed drafts. Epochs may be sealed meanwhile.
+
+    What was sealed last may not be published yet; where something that was sealed later is, it must be. So what is
+    published is read first, and the ledger last.
+    """
     monitor = seals[0].monitor
     starts = [seal.epoch_start for seal in seals]
-    conditions: list[Condition] = [
-        ("monitor", "=", monitor), ("epoch_start", ">=", min(starts)), ("epoch_start", "<=", max(starts)),
-    ]  # fmt: skip
+    own: list[Condition] = [("monitor", "=", monitor)]
+    published = _keys(lake.centre.read(ANSWERS, own, ["epoch_start", "revision"]))
+    conditions: list[Condition] = [*own, ("epoch_start", ">=", min(starts)), ("epoch_start", "<=", max(starts))]
     shown = rows_by(lake.centre.read(ANSWERS, conditions), "epoch_start", "revision")
-    newest = max(column_list(lake.centre.read(ANSWERS, [("monitor", "=", monitor)], ["epoch_start"]), "epoch_start"),
-                 default=-1)  # fmt: skip
+    ledger = lake.centre.read(EPOCHS, [*own, ("source", "=", seals[0].source)], ["epoch_start", "revision", "version"])
+    versions = dict(zip(_keys(ledger), ledger["version"].to_pylist(), strict=True))
+    newest = max((versions.get(key, -1) for key in published), default=-1)
     known = {(seal.epoch_start, seal.revision): seal for seal in seals}
-    for key in sorted(known.keys() | {key for key in shown if key[0] in starts}):
+    for key in sorted(known.keys() | {key for key in shown if key[0] in starts and key not in versions}):
         seal, rows = known.get(key), shown.get(key)
         digest = seal and next((one for name, one in seal.digests.items() if name.split(":")[0] == "drafts"), None)
-        if rows is None and (not digest or key[0] > newest):
+        if rows is None and (not digest or versions[key] > newest):
             continue
         found = None if rows is None else digest_rows(DRAFTS, rows.select(list(DRAFTS.columns)))
         if found != digest:
@@ -100,6 +106,10 @@ def check_published(lake: Lake, seals: Sequence[Seal]) -> Iterator[Finding]:
                 observed=f"{there} of revision {key[1]} in the table `answers`",
                 detail=f"{what}, and they are not those; restore the table `answers` from a copy",
             )  # fmt: skip
+
+
+def _keys(rows: pa.Table) -> list[tuple[int, int]]:
+    return list(zip(column_list(rows, "epoch_start"), rows["revision"].to_pylist(), strict=True))
 
 
 def check_seal(revisions: Sequence[tuple[Seal, str]], parent: str | None) -> Iterator[Finding]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow.compute as pc
 
@@ -14,7 +15,7 @@ from jobs.epoch.asked_then import monitor_then, source_then
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import LANDING, Seal
-from jobs.lake.store import Condition
+from jobs.lake.store import Condition, WholeNumber
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.methods import Method
 from monitoring_lib.tables import CURSORS, EPOCHS
@@ -59,9 +60,14 @@ class EpochSlice:
 
 @dataclass(frozen=True)
 class Scope:
-    """`landing` is the number of the last landing that the audit takes in."""
+    """`landing` is the number of the last landing that the audit takes in.
+
+    `version` is the ledger's last commit when the audit began: what is sealed while it runs, for the first time or
+    anew, is not judged.
+    """
 
     source: Source
+    version: int
     landing: int
     stretches: tuple[Stretch, ...]
     chunks: tuple[EpochSlice, ...]
@@ -79,22 +85,25 @@ def scope_of(
 ) -> Scope:
     """The sealed epochs of ``[start, end)``, or a share of them."""
     stretches: list[Stretch] = []
+    version = lake.ledger.version
     for monitor in monitors:
-        chain = _chain(lake, source.name, monitor.name)
+        chain = _chain(lake, source.name, monitor.name, version)
         wanted = {
             source.clock.epoch_of(at)
             for at in chain
             if (start is None or at >= start) and (end is None or at + source.epoch <= end)
         }
         for numbers in _alike(source, chain, _drawn(source, monitor.name, wanted, chain, sample)):
-            stretches += _stretches(lake, source, monitor.name, numbers)
+            stretches += _stretches(lake, partial(_seal, lake, source, monitor.name, version), numbers)
     landing = lake.ledger.last_landing(source.name)
-    return Scope(source, landing, tuple(stretches), tuple(_chunks(lake, source, stretches)))
+    return Scope(source, version, landing, tuple(stretches), tuple(_chunks(lake, source, stretches)))
 
 
-def _chain(lake: Lake, source: str, monitor: str) -> dict[int, str]:
+def _chain(lake: Lake, source: str, monitor: str, version: int) -> dict[int, str]:
     """By start of each sealed epoch, the digest of the configuration of its last revision."""
-    conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
+    conditions: list[Condition] = [
+        ("source", "=", source), ("monitor", "=", monitor), ("version", "<=", WholeNumber(version)),
+    ]  # fmt: skip
     rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "revision", "config_digest"])
     rows = rows.sort_by([("epoch_start", "ascending"), ("revision", "ascending")])
     return dict(zip(column_list(rows, "epoch_start"), column_list(rows, "config_digest"), strict=True))
@@ -124,14 +133,14 @@ def _alike(source: Source, chain: Mapping[int, str], wanted: set[int]) -> list[l
     return found
 
 
-def _stretches(lake: Lake, source: Source, monitor: str, numbers: Sequence[int]) -> Iterator[Stretch]:
+def _stretches(lake: Lake, sealed: Callable[[int], Seal], numbers: Sequence[int]) -> Iterator[Stretch]:
     """Epochs whose truths can be one; a new one begins where nothing of the last would be needed."""
-    seal = _seal(lake, source, monitor, numbers[0])
+    seal = sealed(numbers[0])
     then, about = monitor_then(seal), source_then(seal)
     method = then.method_objects(about)[0]
-    first, judged = _watched_from(lake, source, monitor, method, numbers[0]), {numbers[0]}
+    first, judged = _watched_from(lake, sealed, method, numbers[0]), {numbers[0]}
     for number in numbers[1:]:
-        begins = _watched_from(lake, source, monitor, method, number) if number - 1 not in judged else first
+        begins = _watched_from(lake, sealed, method, number) if number - 1 not in judged else first
         if begins > max(judged):
             yield Stretch(then, about, method, first, frozenset(judged))
             first, judged = begins, set()
@@ -139,14 +148,14 @@ def _stretches(lake: Lake, source: Source, monitor: str, numbers: Sequence[int])
     yield Stretch(then, about, method, first, frozenset(judged))
 
 
-def _watched_from(lake: Lake, source: Source, monitor: str, method: Method, number: int) -> int:
+def _watched_from(lake: Lake, sealed: Callable[[int], Seal], method: Method, number: int) -> int:
     """The first epoch that the truth of an epoch, and of those after it, must have seen.
 
     A site that is missing holds the window of the last epoch that it observed: that may be the one before.
     """
     if number == 0:
         return 0
-    before = _seal(lake, source, monitor, number - 1)
+    before = sealed(number - 1)
     cursor = cursors_of(lake, [before]).get(before.epoch_start, Cursor())
     seen = [number - 1, *(max(0, last) for last in cursor.away.values())]
     return min(method.question.watched_from(method.ask, epoch) for epoch in seen)
@@ -163,9 +172,9 @@ def cursors_of(lake: Lake, seals: Sequence[Seal]) -> dict[int, Cursor]:
     return found
 
 
-def _seal(lake: Lake, source: Source, monitor: str, number: int) -> Seal:
+def _seal(lake: Lake, source: Source, monitor: str, version: int, number: int) -> Seal:
     start = source.clock.start_of(number)
-    return lake.ledger.seals(source.name, monitor, start, start + 1)[0]
+    return lake.ledger.seals(source.name, monitor, start, start + 1, version)[0]
 
 
 def _chunks(lake: Lake, source: Source, stretches: Iterable[Stretch]) -> Iterator[EpochSlice]:

@@ -17,7 +17,7 @@ from jobs.auditing.sites import check_sites, set_aside
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake
 from jobs.lake.seals import Seal, from_rows
-from jobs.lake.store import Condition
+from jobs.lake.store import Condition, WholeNumber
 from jobs.lake.times import rows_by
 from jobs.quality.findings import Finding
 from monitoring_lib.tables import DRAFTS, EPOCHS, MESSAGES, SITE_STATES, STATES, SYNOPSES, Table
@@ -41,10 +41,11 @@ class SealedChunk:
     """Of the epochs that are judged, all that is sealed."""
 
     @classmethod
-    def of(cls, lake: Lake, stretch: Stretch, chunk: EpochSlice, summary: str) -> SealedChunk:
+    def of(cls, lake: Lake, version: int, stretch: Stretch, chunk: EpochSlice, summary: str) -> SealedChunk:
+        """As of a commit of the ledger."""
         clock = stretch.source.clock
         first, stop = max(chunk.start, stretch.first, 1) - 1, min(chunk.stop, stretch.last + 1)
-        seals = _seals(lake, stretch, clock.start_of(first), clock.start_of(stop))
+        seals = _seals(lake, version, stretch, clock.start_of(first), clock.start_of(stop))
         current = [revisions[-1][0] for revisions in seals.values()]
         cursors = {clock.epoch_of(start): one for start, one in cursors_of(lake, current).items()}
         judged = [
@@ -138,10 +139,10 @@ def _parts(seals: Sequence[Seal], rows: Mapping[Table, pa.Table]) -> Iterator[li
         yield waiting
 
 
-def _seals(lake: Lake, stretch: Stretch, start: int, end: int) -> dict[int, list[tuple[Seal, str]]]:
+def _seals(lake: Lake, version: int, stretch: Stretch, start: int, end: int) -> dict[int, list[tuple[Seal, str]]]:
     conditions: list[Condition] = [
         ("source", "=", stretch.source.name), ("monitor", "=", stretch.monitor.name),
-        ("epoch_start", ">=", start), ("epoch_start", "<", end),
+        ("epoch_start", ">=", start), ("epoch_start", "<", end), ("version", "<=", WholeNumber(version)),
     ]  # fmt: skip
     rows = lake.centre.read(EPOCHS, conditions)
     rows = rows.sort_by([("epoch_start", "ascending"), ("revision", "ascending")])

@@ -52,9 +52,15 @@ class Ledger:
     _version: int = -1
     """Seals of a source as of a version: every monitor of a run asks for the same epochs."""
 
-    def seals(self, source: str, monitor: str, start: int | None = None, end: int | None = None) -> list[Seal]:
-        """The current seals of a monitor with ``start <= epoch_start < end``, in order of epochs."""
-        return _current(seal for seal in self._of_source(source, start, end) if seal.monitor == monitor)
+    def seals(
+        self, source: str, monitor: str, start: int | None = None, end: int | None = None, version: int | None = None
+    ) -> list[Seal]:
+        """The seals of a monitor with ``start <= epoch_start < end``, in order of epochs, now or as of a commit."""
+        return _current(
+            seal
+            for seal in self._of_source(source, start, end)
+            if seal.monitor == monitor and (version is None or seal.version <= version)
+        )
 
     def last(self, source: str, monitor: str) -> Seal | None:
         """The current seal of a monitor's newest epoch, None if it has sealed nothing."""

@@ -90,7 +90,7 @@ def _audited(
     start, end = clock.start_of(chunk.start), clock.start_of(chunk.stop)
     judged = rows_by(verdicts, "monitor", "epoch_start")
     for result in found.monitors.values():
-        for seal in lake.ledger.seals(scope.source.name, result.monitor, start, end):
+        for seal in lake.ledger.seals(scope.source.name, result.monitor, start, end, scope.version):
             part = judged.get((result.monitor, seal.epoch_start))
             if part is not None:
                 yield {

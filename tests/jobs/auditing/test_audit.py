@@ -12,12 +12,13 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.auditing.result import Audit, Observed
+from jobs.auditing.scope import Scope, scope_of
 from jobs.epoch.planning import Arrivals
 from jobs.looking.answer import look
 from jobs.looking.answer_report import promise_line
 from jobs.verbs.audit import audit
 from monitoring_lib.answers import Answers, Verdict
-from monitoring_lib.epochs import parse_time
+from monitoring_lib.epochs import parse_time, to_microseconds
 from monitoring_lib.errors import UsageError
 from monitoring_lib.protocols.topk.caching.coordinator import CachingCoordinator
 from monitoring_lib.tables import (
@@ -145,6 +146,38 @@ def test_an_answer_that_is_gone_and_one_that_nobody_sealed_are_named(home: Seale
 
     spoil(home, ANSWERS, change)
     assert told(audit(home.context(), "shop")) == {"answers are as sealed": {"recent", "busiest"}}
+
+
+def test_what_is_sealed_while_the_audit_runs_is_left_to_the_next(home: SealedHome) -> None:
+    def scoped_then_sealed(*arguments: Any) -> Scope:
+        scope = scope_of(*arguments)
+        home.land(bought(COUNT - 1, north="z" * 60))
+        home.run(COUNT - 1, COUNT, revise="late")
+        home.land(bought(COUNT, north="ab", south="cd"))
+        home.run(COUNT, COUNT + 1)
+        return scope
+
+    with patch("jobs.verbs.audit.scope_of", scoped_then_sealed):
+        found = audit(home.context(), "shop")
+    assert list(found.problems()) == []
+    rows = home.context().lake.centre.read(AUDITS).to_pylist()
+    assert (len(rows), {row["revision"] for row in rows}) == (2 * COUNT, {0})
+
+
+def test_what_was_sealed_last_need_not_be_published_yet(home: SealedHome) -> None:
+    with patch("jobs.verbs.seal.publish"):
+        home.run(COUNT - 1, COUNT, revise="tried again")
+    assert list(audit(home.context(), "shop").problems()) == []
+
+
+def test_an_epoch_whose_answers_are_gone_is_named(home: SealedHome) -> None:
+    moment = parse_time("2020-01-01T03:00Z")
+
+    def change(rows: list[Row]) -> None:
+        rows[:] = [row for row in rows if row["monitor"] != "recent" or to_microseconds(row["epoch_start"]) != moment]
+
+    spoil(home, ANSWERS, change)
+    assert told(audit(home.context(), "shop")) == {"answers are as sealed": {"recent"}}
 
 
 def test_a_draft_that_was_changed_is_named_and_its_promise_broken(home: SealedHome) -> None:
