@@ -51,7 +51,7 @@ def stale_part(
 
 def _torn(chain: SealedChain) -> int | None:
     """Where in the chain the first seal stands whose parent is not the epoch before as it is now."""
-    expected = ["", *chain.column("digest")[:-1]]
+    expected = ["", *chain.column("digest")][:-1]
     parents = chain.column("parent")
     return next((at for at, pair in enumerate(zip(parents, expected, strict=True)) if pair[0] != pair[1]), None)
 

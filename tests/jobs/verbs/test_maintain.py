@@ -203,6 +203,15 @@ def test_a_stale_chain_is_listed_with_its_remedy(home: SealedHome) -> None:
     assert told["stale"][0]["remedy"].startswith("farwatch run --source shop --from 2020-01-01T03:00Z")
 
 
+def test_before_anything_is_sealed_there_is_nothing_to_do(tmp_path: Path) -> None:
+    home = SealedHome(tmp_path / "new", MONITORS)
+    done = home.command("maintain", "shop")
+    assert (done.returncode, "nothing is due" in done.stdout) == (0, True), done.stderr
+    home.land(bought(0, north="ab"))
+    done = home.command("maintain", "shop", "--dry-run")
+    assert done.returncode == 0, done.stderr
+
+
 def test_of_the_sites_tables_the_newest_two_days_are_left_alone(
     home: SealedHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
