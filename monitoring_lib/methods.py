@@ -180,6 +180,8 @@ class Question(ABC):
     """Which windows it can do; another one is a fault of the monitor's file."""
     window_in_ticks: ClassVar[bool] = False
     """Whether a window may end inside an epoch: then it counts whole ticks, else whole epochs."""
+    of_pairs: ClassVar[bool] = False
+    """Whether it can ask about pairs of an item and a partner; if not, `by` is a fault of the monitor's file."""
 
     precision: ClassVar[str] = ""
     """The key by which a monitor trades exactness for traffic, the larger the looser; '' where there is none. A dot

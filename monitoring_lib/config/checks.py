@@ -80,6 +80,9 @@ def of_monitor(monitor: Monitor) -> Iterator[KeyFault]:
     question = find_question(monitor.question)
     yield from _window_of(monitor, question)
     yield from _alerts_of(monitor)
+    if monitor.by is not None and not question.of_pairs:
+        remedy = f"drop it, or make the pair the item, as `item: concat({monitor.item}, '/', {monitor.by})`"
+        yield KeyFault(("by",), f"{question.name} is about items, not pairs", remedy)
     if isinstance(monitor.params, question.Params):
         for key in question.needs(monitor.params):
             if getattr(monitor, key) in (None, ""):

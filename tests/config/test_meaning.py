@@ -43,7 +43,6 @@ def test_what_changes_no_answer_changes_no_digest(conf, monitor, source):
         (MONITOR + "tolerance: 1\n", SOURCE),
         (MONITOR + "window: 2d\n", SOURCE),
         (MONITOR + "item: site\n", SOURCE),
-        (MONITOR + "by: site\n", SOURCE),
         (MONITOR + "where: value > 3\n", SOURCE),
         (MONITOR + "tick: 1h\n", SOURCE),
         (MONITOR + "confidence: 0.9\n", SOURCE),

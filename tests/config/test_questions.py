@@ -57,6 +57,7 @@ class PairQuestion(Question):
     shape = "rows"
     windows = frozenset(("sliding",))
     window_in_ticks = True
+    of_pairs = True
 
     def keys(self, params: PairParams) -> Mapping[str, str]:
         return {"object": params.object}
@@ -158,6 +159,8 @@ def test_an_intake_maps_each_key_to_its_expression(conf: Write):
         (SOUND.replace("window: 3h\n", ""), "window", "pairs needs a window of a length", "window: 1h"),
         (SOUND.replace("window: 3h", "reset: 2d"), "reset", "pairs has no reset", "drop `reset`"),
         (SOUND.replace("by: site\n", ""), "by", "is missing, and pairs needs it", "add `by: ...`"),
+        (SOUND.replace("by: site", "by: dst"), "by", "the source 'flights' has no column 'dst'", "known: item, site"),
+        (SOUND.replace("by: site", "by: value"), "by", "column 'value' holds a number, not a text", "known: item, site"),
         (SOUND + "share: 0.7\n", "share", "is more than half", "write less"),
         (SOUND + "object: sit\n", "object", "the source 'flights' has no column 'sit'", "did you mean 'site'?"),
         (SOUND + "object: lower(\n", "object", "position 7", ""),

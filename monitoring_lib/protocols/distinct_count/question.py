@@ -41,9 +41,6 @@ class DistinctCount(Question):
     precision = "error"
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:
-        if ask.paired:
-            remedy = "leave it out, or make the pair the item, as `item: concat(item, '/', src)`"
-            yield KeyFault(("by",), "distinct-count counts items, not pairs", remedy)
         if ask.measure != Measure():
             yield KeyFault(("measure",), "an item counts once, whatever its values are", "leave it out")
 

@@ -40,6 +40,7 @@ class DistinctHeavyHitters(Question):
     shape = "ranking"
     precision = "error"
     windows = frozenset(("growing", "reset"))
+    of_pairs = True
 
     def needs(self, params: HeavyHittersParams) -> Sequence[str]:
         return ("by",)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
-from typing import Annotated
 
 from pydantic import Field, field_validator
 
@@ -16,6 +15,7 @@ from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.methods import Ask, Keys, Moment, Question, Truth
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.distinct_pairs.pairs import NumbersSummary, Pairs
+from monitoring_lib.shares import ShareOrNone
 from monitoring_lib.summaries import Measure
 
 MOST_BITS = 40
@@ -25,7 +25,7 @@ class QuantilesParams(Keys):
     """What a monitor of this question may say."""
 
     bits: int = Field(ge=1, le=MOST_BITS, description="items are whole numbers from 0 to 2^bits - 1")
-    quantiles: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(min_length=1, description="such as 0.5")
+    quantiles: tuple[ShareOrNone, ...] = Field(min_length=1, description="such as 0.5")
     error: Decimal = Field(gt=0, lt=1, max_digits=9, description="of rank")
 
     @field_validator("quantiles")
@@ -50,6 +50,7 @@ class DistinctQuantiles(Question):
     shape = "rows"
     precision = "error"
     windows = frozenset(("growing", "reset"))
+    of_pairs = True
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:
         if ask.measure != Measure():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated
 
 from pydantic import Field, field_validator
 
@@ -15,10 +14,9 @@ from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, Keys, Question, Truth
 from monitoring_lib.protocols.duplication.intervals import widest
 from monitoring_lib.protocols.duplication.truth import DuplicationTruth
+from monitoring_lib.shares import Share
 from monitoring_lib.summaries import Measure
 from monitoring_lib.synopses.distinct_sample import LEAST_CAPACITY
-
-Quantile = Annotated[float, Field(gt=0, le=1)]
 
 
 class Asked(Keys):
@@ -26,7 +24,7 @@ class Asked(Keys):
 
     distinct: bool = Field(default=False, description="the number of different items")
     once: bool = Field(default=False, description="the number of items that occurred exactly once")
-    quantiles: tuple[Quantile, ...] = Field(
+    quantiles: tuple[Share, ...] = Field(
         default=(), description="quantiles of the number of occurrences over the different items, such as 0.5"
     )
     shares: dict[str, str] = Field(
@@ -84,9 +82,6 @@ class Duplication(Question):
     windows = frozenset(("growing", "reset"))
 
     def faults(self, ask: Ask) -> Iterable[KeyFault]:
-        if ask.paired:
-            remedy = "leave it out, or make the pair the item, as `item: concat(item, '/', src)`"
-            yield KeyFault(("by",), "duplication is about items, not pairs", remedy)
         if ask.measure != Measure():
             yield KeyFault(("measure",), "occurrences are counted, whatever values they have", "leave it out")
         asked = ask.params.ask

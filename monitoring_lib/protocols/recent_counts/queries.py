@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, PlainValidator, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from monitoring_lib.epochs import parse_duration
 from monitoring_lib.methods import Ask, Keys
+from monitoring_lib.shares import Share
 
 KINDS = ("point", "heavy_hitters", "between", "quantiles", "self_join")
 MOST_BITS = 62
-
-
-def _share(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise ValueError("is no share; write a number above 0, 1 at most")
-    return value
-
-
-Share = Annotated[float, PlainValidator(_share)]
-"""A whole 1 stays one: a row's key has the number as Python prints it."""
 
 
 class Query(Keys):

@@ -45,6 +45,7 @@ class DistinctPairs(PlainQuestion):
     """How many different pairs there are."""
 
     name, default_method, baseline, shape = "distinct-pairs", "telling-pairs", "telling-pairs", "number"
+    of_pairs = True
 
     def exact(self, ask: Ask) -> EventsByPair:
         return EventsByPair()

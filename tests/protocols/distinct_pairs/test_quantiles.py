@@ -73,11 +73,12 @@ def test_what_is_no_whole_number_within_range_is_refused_and_spellings_of_one_nu
 
 
 def test_the_baseline_is_exact_at_every_epoch() -> None:
-    watch = Watch(ExactQuantiles(quantiles(ExactQuantiles, 0.0, 0.1, 0.5, 0.99, 1.0)))
+    watch = Watch(ExactQuantiles(quantiles(ExactQuantiles, 0, 0.1, 0.5, 0.99, 1)))
     for events in stream(1, 6):
         watch.step(events)
     assert all(verdict.kept and verdict.confidence == 1 for verdict in watch.verdicts)
     assert all(row.low == row.high for row in watch.rows.values())
+    assert list(watch.rows) == ["q0", "q0.1", "q0.5", "q0.99", "q1"]  # numbers as Python prints them
 
 
 @pytest.mark.parametrize(("error", "bits"), [("0.05", 16), ("0.1", 32)])

@@ -175,6 +175,6 @@ def test_a_monitor_that_asks_for_nothing_is_a_fault() -> None:
 
 
 def test_names_of_quantiles_are_as_python_prints_them() -> None:
-    watch = Watch(LocalCounts, asked=Asked(quantiles=(0.1, 0.25, 1.0)))
-    assert list(watch.step({"a": ["x"]})) == ["q0.1", "q0.25", "q1.0"]
-    assert math.isclose(watch.rows["q1.0"].estimate, 1)
+    watch = Watch(LocalCounts, asked=Asked(quantiles=(0.1, 0.25, 1)))
+    assert list(watch.step({"a": ["x"]})) == ["q0.1", "q0.25", "q1"]
+    assert math.isclose(watch.rows["q1"].estimate, 1)
