@@ -160,7 +160,7 @@ def test_an_intake_maps_each_key_to_its_expression(conf: Write):
         (SOUND.replace("window: 3h", "reset: 2d"), "reset", "pairs has no reset", "drop `reset`"),
         (SOUND.replace("by: site\n", ""), "by", "is missing, and pairs needs it", "add `by: ...`"),
         (SOUND.replace("by: site", "by: dst"), "by", "the source 'flights' has no column 'dst'", "known: item, site"),
-        (SOUND.replace("by: site", "by: value"), "by", "column 'value' holds a number, not a text", "known: item, site"),
+        (SOUND.replace("by: site", "by: value"), "by", "column 'value' holds a number, not a text", "known: item"),
         (SOUND + "share: 0.7\n", "share", "is more than half", "write less"),
         (SOUND + "object: sit\n", "object", "the source 'flights' has no column 'sit'", "did you mean 'site'?"),
         (SOUND + "object: lower(\n", "object", "position 7", ""),

@@ -12,6 +12,8 @@ from monitoring_lib.shares import Share
 
 KINDS = ("point", "heavy_hitters", "between", "quantiles", "self_join")
 MOST_BITS = 62
+MOST_ANSWERED_BITS = 53
+"""An answer row holds doubles: a quantile of longer numbers would be rounded to another number."""
 
 
 class Query(Keys):

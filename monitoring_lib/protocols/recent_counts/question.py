@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.epochs import format_duration, parse_duration
 from monitoring_lib.methods import Ask, Question, Truth
-from monitoring_lib.protocols.recent_counts.queries import Query, RecentCountsParams
+from monitoring_lib.protocols.recent_counts.queries import MOST_ANSWERED_BITS, Query, RecentCountsParams
 from monitoring_lib.protocols.recent_counts.tick_counts import TickCounts, is_whole
 from monitoring_lib.summaries import Measure
 
@@ -100,6 +100,11 @@ def faults_of(ask: Ask, query: Query, path: tuple[str | int, ...]) -> Iterable[K
         yield KeyFault(
             (*path, "between"), f"{first} to {last} is no range within 0 to {largest}",
             "give the smaller number first, or more `bits`",
+        )  # fmt: skip
+    if query.quantiles is not None and bits > MOST_ANSWERED_BITS:
+        yield KeyFault(
+            (*path, "quantiles"), f"numbers of {bits} bits are more than an answer row holds exactly",
+            f"give `bits: {MOST_ANSWERED_BITS}` at most",
         )  # fmt: skip
     if query.point is not None and not is_whole(query.point, bits):
         yield KeyFault(

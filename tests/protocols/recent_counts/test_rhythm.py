@@ -135,6 +135,7 @@ def test_faults_name_the_key_and_the_remedy() -> None:
     assert faults({"name": "x", "between": [1, 2], "range": "1s"}) == [("queries", 0, "between")]
     assert faults({"name": "x", "between": [2, 1], "range": "1s"}, bits=4) == [("queries", 0, "between")]
     assert faults({"name": "x", "point": "07", "range": "1s"}, bits=4) == [("queries", 0, "point")]
+    assert faults({"name": "x", "quantiles": [0.5], "range": "1s"}, bits=54) == [("queries", 0, "quantiles")]
     assert faults(X[0], X[0]) == [("queries", 1, "name")]
     assert faults({**TOP[0], "name": "x"}, {"name": "x:y", "point": "y", "range": "1s"}) == [("queries", 1, "name")]
     assert faults({"name": "x", "self_join": True, "range": "1s"}, counter="rw") == [("options", "merged", "counter")]
