@@ -19,7 +19,7 @@ from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
 COMMANDS = {
     "land", "gate", "summarise", "observe", "resolve", "validate", "seal", "alert", "run", "up", "down",
     "query", "status", "inspect", "simulate", "check-config", "demo", "admit", "reject", "repair", "audit", "retire",
-    "backfill", "maintain", "report", "doctor", "init", "quality",
+    "backfill", "maintain", "report", "doctor", "init", "quality", "plan",
 }  # fmt: skip
 HEAVY = ("pyspark", "py4j", "great_expectations", "airflow", "pandas", "numba", "scipy", "matplotlib")
 
