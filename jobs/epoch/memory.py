@@ -15,6 +15,8 @@ _MOST_EPOCHS = 32
 
 So no state is restored from more rows than that, however long the chain is.
 """
+OLDEST_BASE = 2 * _MOST_EPOCHS
+"""A change continues no base that is as many epochs old."""
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import replace
 from jobs.epoch.arrivals import Arrivals, Texts
 from jobs.epoch.chain import Beginning, begun_anew, begun_bare
 from jobs.epoch.cursor import Member, StoredState
+from jobs.epoch.memory import OLDEST_BASE
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.plan import PastEpoch, Plan, PlannedEpoch
 from jobs.epoch.retiring import Leaving, Roll
@@ -125,7 +126,7 @@ def _needed(run: MonitorRun) -> set[int]:
         if method.name in run.plan.anew:
             needed.update(method.ask.window.members(first))
             continue
-        needed |= _of_states(cursor.inner.get(method.name, {}).values())
+        needed |= _of_inner(cursor.inner.get(method.name, {}).values(), first)
         states = cursor.sites.get(method.name, {})
         needed |= _of_states(states[site] for site in returning if site in states)
         for seen in {cursor.last_seen(member) for member in returning.values()}:
@@ -143,6 +144,12 @@ def _taking_part(run: MonitorRun) -> dict[str, Member]:
         return members
     always = set(run.plan.epochs[0].missing).intersection(*(one.missing for one in run.plan.epochs))
     return {site: member for site, member in members.items() if site not in always}
+
+
+def _of_inner(stored: Iterable[StoredState], first: int) -> set[int]:
+    """Also the epochs since in which the state stood still: a change that the run stores continues its last base."""
+    going_on = (StoredState(one.base, first - 1) if first - one.base < OLDEST_BASE else one for one in stored)
+    return _of_states(going_on)
 
 
 def _of_states(stored: Iterable[StoredState]) -> set[int]:
