@@ -175,6 +175,8 @@ class Question(ABC):
     default_method: ClassVar[str]
     baseline: ClassVar[str]
     """The method that costs are compared with."""
+    asks: ClassVar[str] = ""
+    """The question in words, for somebody who reads a list of monitors."""
     shape: ClassVar[Shape]
     windows: ClassVar[frozenset[Literal["growing", "reset", "sliding"]]] = frozenset(("growing", "reset", "sliding"))
     """Which windows it can do; another one is a fault of the monitor's file."""

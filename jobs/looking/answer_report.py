@@ -155,7 +155,7 @@ def to_plain(look: ShownAnswer) -> dict[str, Any]:
         "reason": seal.reason, "promise": epoch.promise, "meaning": epoch.meaning, "partial": look.is_partial,
         "says": _promise(look), "owed": [one.to_plain() for one in look.set_aside],
         "sites": len(epoch.chain.sites), "missing_sites": list(seal.missing_sites),
-        "answers": [_plain_row(row, look) for row in look.rows],
+        "answers": [plain_row(row, look) for row in look.rows],
         "bytes": look.traffic.bytes, "shipping_bytes": look.traffic.shipping,
         "so_far": {
             "epochs": len(epoch.chain), "bytes": look.so_far.bytes, "shipping_bytes": look.so_far.shipping
@@ -169,7 +169,7 @@ def to_plain(look: ShownAnswer) -> dict[str, Any]:
             {
                 "epoch_start": format_time(past.seal.epoch_start), "revision": past.seal.revision,
                 "reason": past.seal.reason, "missing_sites": list(past.seal.missing_sites),
-                "answers": [_plain_row(row) for row in past.rows], "bytes": past.traffic.bytes,
+                "answers": [plain_row(row) for row in past.rows], "bytes": past.traffic.bytes,
                 "shipping_bytes": past.traffic.shipping,
             }
             for past in look.history
@@ -177,7 +177,7 @@ def to_plain(look: ShownAnswer) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _plain_row(row: dict[str, Any], look: ShownAnswer | None = None) -> dict[str, Any]:
+def plain_row(row: dict[str, Any], look: ShownAnswer | None = None) -> dict[str, Any]:
     names = ("rank", "key", "estimate", "low", "high", "confidence", "partial", "node", "tick")
     found = {name: row[name] for name in names}
     if look is not None:

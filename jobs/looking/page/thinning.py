@@ -6,13 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_EPOCHS = 600
-_NEWEST = 300
+NEWEST = 300
+_LEAST_EPOCHS = 60
+_ALL_EPOCHS = 24_000
 
 
-def shown_epochs(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At most `MOST_EPOCHS` of the starts, in order; the first and the last are always among them."""
-    if len(starts) <= MOST_EPOCHS:
+def most_epochs(monitors: int) -> int:
+    """How many epochs each of so many monitors may show, so that the page stays small."""
+    return max(_LEAST_EPOCHS, min(MOST_EPOCHS, _ALL_EPOCHS // max(1, monitors)))
+
+
+def shown_epochs(starts: NDArray[np.int64], most: int = MOST_EPOCHS) -> NDArray[np.int64]:
+    """At most `most` of the starts, in order; the first and the last are always among them."""
+    if len(starts) <= most:
         return starts
-    older = starts[:-_NEWEST]
-    places = np.unique(np.linspace(0, len(older) - 1, MOST_EPOCHS - _NEWEST).astype(np.int64))
-    return np.concatenate([older[places], starts[-_NEWEST:]])
+    newest = min(NEWEST, most // 2)
+    older = starts[:-newest]
+    places = np.unique(np.linspace(0, len(older) - 1, most - newest).astype(np.int64))
+    return np.concatenate([older[places], starts[-newest:]])

@@ -23,4 +23,6 @@ def run(out: Path, only: Sequence[str] = ()) -> None:
         out.write_text(page, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"{out}: the page cannot be written there ({error.strerror})") from error
-    printing.line(f"wrote {out}, {size(len(page))}, {counted(len(found['monitors']), 'monitor')}; open it in a browser")
+    printing.line(
+        f"wrote {out}, {size(len(page))}, {counted(len(found.overview['monitors']), 'monitor')}; open it in a browser"
+    )

@@ -81,6 +81,7 @@ class Aggregates(Question):
     """
 
     name = "aggregates"
+    asks = "What do the values at the sites come to at every tick?"
     Params = AggregatesParams
     default_method = "waterfill"
     baseline = "uniform"

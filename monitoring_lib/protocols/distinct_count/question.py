@@ -34,6 +34,7 @@ class DistinctCount(Question):
     """
 
     name = "distinct-count"
+    asks = "How many different items are there over all sites?"
     Params = DistinctCountParams
     default_method = "repaid-sharing"
     baseline = "exact"

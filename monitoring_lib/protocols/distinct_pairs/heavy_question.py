@@ -34,6 +34,7 @@ class DistinctHeavyHitters(Question):
     """
 
     name = "distinct-heavy-hitters"
+    asks = "Which items have the most different partners?"
     Params = HeavyHittersParams
     default_method = "shared-bits"
     baseline = "exact"

@@ -44,6 +44,7 @@ class DistinctQuantiles(Question):
     """
 
     name = "distinct-quantiles"
+    asks = "Where do the quantiles of the different numbers lie?"
     Params = QuantilesParams
     default_method = "shared-bits"
     baseline = "exact"

@@ -74,6 +74,7 @@ class Duplication(Question):
     """
 
     name = "duplication"
+    asks = "How often do items occur over all sites?"
     Params = DuplicationParams
     default_method = "local-counts"
     baseline = "exact"

@@ -40,6 +40,7 @@ class FrequentItems(Question):
     """
 
     name = "frequent-items"
+    asks = "Which items have more than a share of the decayed total?"
     Params = FrequentItemsParams
     default_method = "bounds"
     baseline = "gradient"

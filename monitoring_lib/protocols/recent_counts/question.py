@@ -26,6 +26,7 @@ class RecentCounts(Question):
     """
 
     name = "recent-counts"
+    asks = "What happened in recent ranges of time?"
     Params = RecentCountsParams
     default_method = "merged"
     baseline = "every-update"

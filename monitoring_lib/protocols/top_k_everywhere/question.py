@@ -30,6 +30,7 @@ class TopKEverywhere(Question):
     """
 
     name = "top-k-everywhere"
+    asks = "Which items come first, as every site knows them?"
     Params = TopKEverywhereParams
     default_method = "topico"
     baseline = "full-lists"

@@ -69,6 +69,7 @@ class TopK(Question):
     """
 
     name = "top-k"
+    asks = "Which items come first over all sites?"
     Params = TopKParams
     default_method = "margins"
     baseline = "caching"

@@ -35,6 +35,7 @@ class OverThreshold(WindowQuestion):
     """
 
     name = "over-threshold"
+    asks = "Which items are over the threshold now?"
     Params = OverThresholdParams
     default_method = "local-tests"
     shape = "rows"

@@ -33,6 +33,7 @@ class SelfJoinSize(WindowQuestion):
     """
 
     name = "self-join-size"
+    asks = "How skewed are the items over all sites?"
     Params = SelfJoinParams
     default_method = "convex"
     shape = "number"

@@ -1,0 +1,33 @@
+// What crossed the network: by method and epoch, by kind of message, by link of a tree.
+function traffic(m, detail) {
+  const found = detail.traffic, seen = visible(detail.epochs);
+  const places = found.at.map((at, i) => [at, i]).filter(([at]) => seen.has(at)), x = places.map(([at]) => detail.epochs[at]);
+  const methods = Object.entries(found.methods);
+  const traces = [...methods.map(([name, counts], n) => ({ x, y: places.map(([, i]) => counts[i]), name: escaped(n ? `${name} (shadow)` : name), type: "scatter", mode: "lines", line: { color: tone(n), width: n ? 1.5 : 2.5 }, hovertemplate: "%{x}<br>%{y:,} B<extra>%{fullData.name}</extra>" })),
+    { x, y: places.map(([, i]) => found.shipping[i]), name: "sending everything", type: "scatter", mode: "lines", line: { color: color("--soft"), dash: "dot" }, hovertemplate: "%{x}<br>%{y:,} B<extra>sending everything</extra>" }];
+  const hint = "bytes that crossed in an epoch";
+  const columns = [{ title: "epoch", hint: "start of the epoch", value: ([at]) => detail.epochs[at] }, ...methods.map(([name, counts]) => ({ title: name, number: true, hint, value: ([, i]) => number(counts[i]) })),
+    { title: "sending everything", number: true, hint: "bytes that sending every count would take", value: ([, i]) => number(found.shipping[i]) }];
+  return [chart("Traffic", "bytes that crossed in each epoch, by method, against sending everything; a shadow runs beside the monitor's method and publishes nothing", traces, { yaxis: { rangemode: "tozero" } }, () => table(columns, places.slice().reverse(), "Traffic")), kinds(m, found)];
+}
+
+function kinds(m, found) {
+  const methods = [m.method, ...Object.keys(found.methods).filter((name) => name !== m.method)];
+  const names = [...new Set(found.kinds.map((k) => k.kind))];
+  if (!names.length) return element("section", {}, heading("Messages by kind"), none("No message crossed in these epochs."));
+  const of = (method, kind) => found.kinds.find((k) => k.method === method && k.kind === kind);
+  const traces = names.map((kind, n) => ({ type: "bar", orientation: "h", y: methods.map((name) => escaped(name)).reverse(), x: methods.map((name) => of(name, kind)?.bytes ?? 0).reverse(), name: escaped(kind), marker: { color: tone(n) }, customdata: methods.map((name) => number(of(name, kind)?.messages ?? 0)).reverse(), hovertemplate: "%{y}: %{x:,} B in %{customdata} messages<extra>%{fullData.name}</extra>" }));
+  return chart("Messages by kind", `bytes by method and kind of message, in the newest ${plural(found.at.length, "epoch")}; shadows beside the monitor's method`, traces, { barmode: "stack", height: 130 + 34 * methods.length }, () => table([
+    { title: "method", hint: meaning("messages.method"), value: (k) => k.method }, { title: "kind", hint: meaning("messages.kind"), value: (k) => k.kind }, { title: "messages", number: true, hint: "how many were sent", value: (k) => number(k.messages) },
+    { title: "entries", number: true, hint: meaning("messages.entries"), value: (k) => number(k.entries) }, { title: "bytes", number: true, hint: meaning("messages.bytes"), value: (k) => bytes(k.bytes) }], found.kinds, "Messages by kind"));
+}
+
+function loads(detail) {
+  const found = detail.links;
+  if (!found) return [];
+  const wanted = filters().site, shown = found.links.filter((l) => !wanted || `${l.child} ${l.parent}`.toLowerCase().includes(wanted));
+  const drawn = shown.slice(0, 25).reverse(), name = (l) => escaped(`${short(l.child, 18)} → ${short(l.parent, 18)}`);
+  return [chart("Load of the tree's links", `entries that each link carried in the newest epoch, the heaviest first; the root's links carried ${number(found.root)} of ${number(found.total)}`,
+    [{ type: "bar", orientation: "h", y: drawn.map(name), x: drawn.map((l) => l.entries), customdata: drawn.map((l) => bytes(l.bytes)), marker: { color: tone(0) }, hovertemplate: "%{y}: %{x:,} entries, %{customdata}<extra></extra>" }], { height: 80 + 20 * drawn.length },
+    () => table([{ title: "from", hint: "the lower end of the link", key: true, value: (l) => l.child }, { title: "to", hint: "the upper end", key: true, value: (l) => l.parent }, { title: "entries", number: true, hint: "pairs of key and value that crossed, both ways together", value: (l) => number(l.entries) }, { title: "bytes", number: true, hint: "bytes that crossed", value: (l) => bytes(l.bytes) }], shown, "Links"))];
+}
