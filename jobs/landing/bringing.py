@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,8 +13,10 @@ from jobs.lake import Lake, new_write
 from jobs.landing.decisions import FileDecision, Mode, Report, decide
 from jobs.landing.filing import FILED_DDL, AcceptedTimes
 from jobs.landing.known import How, Known
+from jobs.landing.plain_files import PlainFile, PlainFiles, UnreadBySparkError
 from jobs.landing.tasks import LandFiles
 from jobs.landing.writing import LandedRows, reports_of, tally_of, write_events, write_quarantine
+from jobs.terminal.console import say
 from monitoring_lib.config import Source
 from monitoring_lib.tables import EVENTS
 
@@ -57,34 +59,77 @@ class Bringing:
     reports: dict[str, Report] = field(default_factory=dict)
 
     def bring(self) -> Brought:
-        """Appends the rows of the files that land, under the write that comes back; decides before it writes."""
+        """Appends the rows of the files that land, under the write that comes back.
+
+        Tables are left to Spark's own reader. Where it fails, every file is read by itself: that tells which is bad.
+        """
+        if self.source.format not in ("parquet", "delta"):
+            return self._bring("")
+        try:
+            return self._bring(self.lake.sites.location(EVENTS))
+        except UnreadBySparkError as error:
+            say(f"{self.source.name}: Spark cannot read the files as they are ({error}); they are read one by one")
+            return self._bring("")
+
+    def _bring(self, storage: str) -> Brought:
+        """What no decision lands is not written, or not under a write that is sealed."""
         from pyspark.sql import functions as F
 
         files = [*self.wanted.new, *self.wanted.again]
-        filed, write = self._filed(files).persist(), new_write("land")
+        filed, write = self._filed(files, storage).persist(), new_write("land")
+        plain: PlainFiles | None = None
         try:
             self.reports = {report.path: report for report in reports_of(filed)}
+            plain = PlainFiles(self.lake.site_tables, self.source, self.taken, self._plain(files))
+            self._complete(plain.land(write))
             decided = self._decided()
             landing = {number for number, file in enumerate(files) if decided[file.path].brings_rows}
             if not landing:
                 return Brought(write, decided, self.reports, LandedRows())
-            rows = filed.where(F.col("file").isin(sorted(landing)))
-            tally = self._tally(rows, [self.reports[files[number].path] for number in sorted(landing)])
-            if tally.epochs:
-                write_events(self.lake.site_tables, self.source, rows, write, tally.epochs.total())
+            rows = plain.with_others(filed).where(F.col("file").isin(sorted(landing)))
+            tally = self._tally(rows, [self.reports[files[number].path] for number in sorted(landing)], plain.landed)
+            others = tally.epochs.total() - sum(epochs.total() for epochs in plain.landed.values())
+            if others:
+                write_events(self.lake.site_tables, self.source, rows, write, others)
             if tally.kinds:
                 write_quarantine(self.lake.site_tables, self.source, rows, write)
         finally:
             filed.unpersist()
+            if plain is not None:
+                plain.leave()
         return Brought(write, decided, self.reports, tally)
 
-    def _tally(self, rows: DataFrame, reports: Sequence[Report]) -> LandedRows:
-        """What the files bring that land; of files that are read again, only the rest is among the rows."""
-        if self.wanted.again:
-            return tally_of(rows)
-        tally = LandedRows()
-        for report in reports:
-            tally.add(report.digest, report.epochs, report.faults)
+    def _plain(self, files: Sequence[FoundFile]) -> list[PlainFile]:
+        """The tables that Spark is to read, each content once."""
+        decided, found = self._decided(), []
+        for number, file in enumerate(files):
+            report = self.reports[file.path]
+            if report.plain is not None and decided[file.path].brings_rows:
+                found.append(PlainFile(number, file, report.digest, report.plain))
+        return found
+
+    def _complete(self, found: LandedRows) -> None:
+        """Reports of what Spark has read, as if a task had read it."""
+        for path, report in self.reports.items():
+            if report.plain is not None and report.digest in found.landed:
+                epochs, faults = found.landed[report.digest], found.quarantined[report.digest]
+                self.reports[path] = replace(report, epochs=epochs, faults=faults)
+
+    def _tally(
+        self, rows: DataFrame, reports: Sequence[Report], landed: Mapping[str, Mapping[int, int]]
+    ) -> LandedRows:  # fmt: skip
+        """What the files bring that land; of files that are read again, only the rest is among the rows.
+
+        By digest, rows have `landed` that are not among them.
+        """
+        if not self.wanted.again:
+            tally = LandedRows()
+            for report in reports:
+                tally.add(report.digest, report.epochs, report.faults)
+            return tally
+        tally = tally_of(rows)
+        for digest, epochs in landed.items():
+            tally.add(digest, epochs, {})
         return tally
 
     def _decided(self) -> dict[str, FileDecision]:
@@ -99,7 +144,7 @@ class Bringing:
             )
         return decided
 
-    def _filed(self, files: Sequence[FoundFile]) -> DataFrame:
+    def _filed(self, files: Sequence[FoundFile], storage: str) -> DataFrame:
         from pyspark.sql import functions as F
 
         tables, again = self.lake.site_tables, {file.path for file in self.wanted.again}
@@ -112,7 +157,8 @@ class Bringing:
         )  # fmt: skip
         unchanged = set(self.wanted.there) - {file.path for file in self.wanted.new}
         task = LandFiles(
-            self.source, self.taken, frozenset(self.known.digests), self.known.starts(unchanged), self.wanted.mode
+            self.source, self.taken, frozenset(self.known.digests), self.known.starts(unchanged), self.wanted.mode,
+            storage,
         )  # fmt: skip
         spread = tables.spark.createDataFrame(listed).repartition(min(len(files), tables.parallelism))
         filed = spread.mapInArrow(task, FILED_DDL)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from jobs.input.plain import PlainTable
 from jobs.landing.known import How, Known
 from monitoring_lib.config import Source
 
@@ -18,6 +19,7 @@ class Report:
 
     `epochs` counts rows that can land by epoch start, `faults` others by kind. `begins` is the digest of the landed
     content that it begins with, where growing was asked about; `waiting` are the bytes of an unfinished last record.
+    A `plain` table was not read yet: Spark's own reader is to do it.
     """
 
     path: str
@@ -29,6 +31,7 @@ class Report:
     epochs: Mapping[int, int] = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
     fault: str = ""
+    plain: PlainTable | None = None
 
     @property
     def hopeless(self) -> bool:

@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from jobs.input import files
 from jobs.input.content import ReadContent, Start, take
 from jobs.input.files import FoundFile
-from jobs.input.reading import read
+from jobs.input.plain import DataFile, PlainTable, plain_table
+from jobs.input.reading import needed_columns, read
 from jobs.landing.decisions import Mode, Report
 from jobs.landing.filing import FILED, AcceptedTimes, Filing
 from monitoring_lib.config import Source
@@ -34,6 +36,8 @@ class LandFiles:
     """Digests of content that has landed."""
     starts: Sequence[Start]
     mode: Mode
+    storage: str = ""
+    """Where Spark has its own tables; what it can read itself is left to it, if this is said."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -50,7 +54,12 @@ class LandFiles:
         before = taken.goes_on_from.records if taken and taken.goes_on_from else 0
         filing = Filing(self.source, file.path, digest, self.taken, number, before * width)
         last = before * width
-        if again or digest not in self.landed:
+        new = digest not in self.landed
+        plain = self._plain(file) if new and not again and taken is None else None
+        if plain is not None:
+            yield report_row(Report(file.path, digest, file.size, plain.records, plain=plain))
+            return
+        if again or new:
             for rows in read(file.path, self.source, taken=taken):
                 filed = filing.filed(rows)
                 last = max(last, filed["line"][-1].as_py())
@@ -68,6 +77,9 @@ class LandFiles:
             )
         )
 
+    def _plain(self, file: FoundFile) -> PlainTable | None:
+        return plain_table(file.path, self.source, needed_columns(self.source), self.storage) if self.storage else None
+
     def _taken(self, file: FoundFile, again: bool) -> ReadContent | None:
         """The content of a text file; all of it, if it is read again."""
         if self.source.format in ("parquet", "delta"):
@@ -83,12 +95,41 @@ class LandFiles:
             raise DataError(f"{file.path}: changed while it was landed; move files into place when they are complete")
 
 
+@dataclass(frozen=True)
+class ReadLines:
+    """The function that Spark maps over rows of (number, path, digest, line): files these rows of tables.
+
+    All rows of a file come to one task, in order.
+    """
+
+    source: Source
+    taken: AcceptedTimes
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        wanted: dict[tuple[int, str, str], list[np.ndarray]] = {}
+        for batch in batches:
+            lines = batch["line"].to_numpy(zero_copy_only=False)
+            numbers = batch["number"].to_numpy(zero_copy_only=False)
+            cuts = np.flatnonzero(np.diff(numbers)) + 1
+            for first, part in zip([0, *cuts], np.split(lines, cuts), strict=True):
+                if len(part):
+                    file = (int(numbers[first]), batch["path"][int(first)].as_py(), batch["digest"][int(first)].as_py())
+                    wanted.setdefault(file, []).append(part)
+        for (number, path, digest), parts in wanted.items():
+            filing = Filing(self.source, path, digest, self.taken, number)
+            for rows in read(path, self.source, lines=np.concatenate(parts)):
+                yield filing.filed(rows)
+
+
 def report_row(report: Report) -> pa.RecordBatch:
-    plain = asdict(report) | {"epochs": list(report.epochs.items()), "faults": dict(report.faults)}
-    row = dict.fromkeys(FILED.names) | {"line": REPORT, "path": report.path, "raw": json.dumps(plain)}
+    told = asdict(report) | {"epochs": list(report.epochs.items()), "faults": dict(report.faults)}
+    row = dict.fromkeys(FILED.names) | {"line": REPORT, "path": report.path, "raw": json.dumps(told)}
     return pa.RecordBatch.from_pylist([row], FILED)
 
 
 def report_of(text: str) -> Report:
-    plain = json.loads(text)
-    return Report(**plain | {"epochs": dict(plain["epochs"])})
+    told = json.loads(text)
+    plain = told["plain"]
+    if plain is not None:
+        plain = PlainTable(plain["columns"], [DataFile(**file) for file in plain["files"]])
+    return Report(**told | {"epochs": dict(told["epochs"]), "plain": plain})

@@ -51,7 +51,7 @@ def write_events(tables: SiteTables, source: Source, filed: DataFrame, write: st
 
     seen = Observation(write)
     good = filed.where(F.col("reason").isNull() & (F.col("line") != REPORT))
-    tables.append(EVENTS, _given(good.observe(seen, F.count(F.lit(1)).alias("rows")), source, write))
+    tables.append(EVENTS, given(good.observe(seen, F.count(F.lit(1)).alias("rows")), source, write))
     if seen.get["rows"] != expected:
         raise StorageError(
             f"{source.name}: {seen.get['rows']} rows were written where its files brought {expected}: a file changed"
@@ -65,10 +65,11 @@ def write_quarantine(tables: SiteTables, source: Source, filed: DataFrame, write
 
     aside = filed.where(F.col("reason").isNotNull())
     aside = aside.withColumn("value", F.col("fault_value")).withColumn("day", F.current_date())
-    tables.append(QUARANTINE, _given(aside, source, write))
+    tables.append(QUARANTINE, given(aside, source, write))
 
 
-def _given(rows: DataFrame, source: Source, write: str) -> DataFrame:
+def given(rows: DataFrame, source: Source, write: str) -> DataFrame:
+    """Rows with the columns that all of a landing share."""
     from pyspark.sql import functions as F
 
     return rows.withColumn("source", F.lit(source.name)).withColumn("write", F.lit(write))

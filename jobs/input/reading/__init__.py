@@ -11,7 +11,9 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from jobs.input import versions as delta_versions
 from jobs.input.content import ReadContent
@@ -35,15 +37,17 @@ Pieces = Iterator[tuple[Chunk, list[BrokenRecord]]]
 
 
 def read(
-    path: str, source: Source, batch_rows: int = 65_536, taken: ReadContent | None = None
+    path: str, source: Source, batch_rows: int = 65_536, taken: ReadContent | None = None,
+    lines: NDArray[np.int64] | None = None,
 ) -> Iterator[pa.RecordBatch]:  # fmt: skip
     """The rows of a file in order, as batches of ROWS; DataError where the file as a whole cannot be read.
 
     Whoever keeps rows must keep none until the last batch has come: the fault may lie at the end. Where the content
-    of the file has been `taken` before, it is read from there; lines count from 1 all the same.
+    of the file has been `taken` before, it is read from there; lines count from 1 all the same. Of a table, `lines`
+    picks some, in order.
     """
     try:
-        for chunk, broken in _pieces(path, source, taken):
+        for chunk, broken in _pieces(path, source, taken, lines):
             if len(chunk) or broken:
                 yield from _batches(chunk, broken, source, batch_rows)
     except pa.ArrowException as error:
@@ -80,12 +84,12 @@ def _batches(chunk: Chunk, broken: list[BrokenRecord], source: Source, batch_row
             yield part.slice(at, batch_rows)
 
 
-def _pieces(path: str, source: Source, taken: ReadContent | None) -> Pieces:
+def _pieces(path: str, source: Source, taken: ReadContent | None, lines: NDArray[np.int64] | None) -> Pieces:
     needed = needed_columns(source)
     if source.format in ("parquet", "delta"):
         schema, batches = _table_batches(path, source)
         _refuse_unfit(path, needed, schema)
-        for chunk in chunks_of(batches):
+        for chunk in chunks_of(batches, lines):
             yield chunk, []
         return
     with open_stream(path) if taken is None else taken.stream() as stream:

@@ -22,9 +22,9 @@ from monitoring_lib.config import Source
 from monitoring_lib.epochs import to_microseconds
 
 TIMES = pa.timestamp("us", "UTC")
-_PLACES = {"auto": 6, "seconds": 6, "milliseconds": 3, "microseconds": 0}
+PLACES = {"auto": 6, "seconds": 6, "milliseconds": 3, "microseconds": 0}
 """Decimal places of a unit that are whole microseconds."""
-_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,30})?")
 _ZONE = re.compile(r"[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$")
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9]{2}.*)?|[0-9]{8}[Tt][0-9]{2}.*")
@@ -40,20 +40,20 @@ def parse_times(column: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
         return _in_zone(column.cast(pa.timestamp("us")), source, reasons)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _of_numbers(column, source, reasons)
-    if source.time_format not in _PLACES:
+    if source.time_format not in PLACES:
         return _of_pattern(column, source, reasons)
     times = _at_once(column, source, reasons)
     return _one_by_one(column, source, reasons) if times is None else times
 
 
 def _of_numbers(column: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
-    if source.time_format not in _PLACES:
+    if source.time_format not in PLACES:
         return _of_pattern(column.cast(pa.string()), source, reasons)
-    unit = 10 ** _PLACES[source.time_format]
+    unit = 10 ** PLACES[source.time_format]
     if pa.types.is_decimal(column.type):
         return _one_by_one(column.cast(pa.string()), source, reasons)
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    outside = ~((values * unit >= _FIRST) & (values * unit <= _LAST)) & column.is_valid().to_numpy(False)
+    outside = ~((values * unit >= FIRST) & (values * unit <= LAST)) & column.is_valid().to_numpy(False)
     for at in np.flatnonzero(outside):
         reasons.add(int(at), "time", "lies outside the years 1 to 9999", shown(column[int(at)].as_py()))
     good = pa.array(~outside & column.is_valid().to_numpy(False))
@@ -82,9 +82,9 @@ def _at_once(texts: pa.Array, source: Source, reasons: Reasons) -> pa.Array | No
 
 def _of_digits(texts: pa.Array, source: Source) -> pa.Array | None:
     """Numbers of a unit since 1970: the microseconds are the whole numbers behind decimals."""
-    words = whole_numbers_behind(texts.cast(pa.decimal128(18, _PLACES[source.time_format])))
+    words = whole_numbers_behind(texts.cast(pa.decimal128(18, PLACES[source.time_format])))
     ends = pc.min_max(words).as_py()
-    return words.cast(TIMES) if (ends["min"] or 0) >= _FIRST and (ends["max"] or 0) <= _LAST else None
+    return words.cast(TIMES) if (ends["min"] or 0) >= FIRST and (ends["max"] or 0) <= LAST else None
 
 
 def _one_by_one(texts: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
@@ -103,8 +103,8 @@ def _one_by_one(texts: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
 def _moment(text: str, source: Source) -> int | datetime | None:
     """Microseconds, or a datetime that still needs a zone."""
     if _NUMBER.fullmatch(text):
-        micros = int(Decimal(text).scaleb(_PLACES[source.time_format]).to_integral_value(ROUND_FLOOR))
-        return micros if _FIRST <= micros <= _LAST else None
+        micros = int(Decimal(text).scaleb(PLACES[source.time_format]).to_integral_value(ROUND_FLOOR))
+        return micros if FIRST <= micros <= LAST else None
     if source.time_format != "auto" or not _ISO.fullmatch(text):
         return None
     try:
