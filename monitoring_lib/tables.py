@@ -147,6 +147,16 @@ EVENTS = Table(
         "digest": _string, "line": _count, "write": _write,
     },
 )  # fmt: skip
+REFERENCES = Table(
+    "references", at_sites=True, by_seal=True, key=("source", "digest", "path"),
+    columns={
+        "source": _string, "path": _string, "version": _string, "digest": _string, "bytes": _count,
+        "modified": Column(Kind.TIMESTAMP, clock=True), "before": _count, "records": _count,
+        "columns": Column(Kind.TEXTS), "parts": Column(Kind.TEXTS), "first_epoch": _time, "last_epoch": _time,
+        "earliest": Column(Kind.TIMESTAMP, nullable=True), "latest": Column(Kind.TIMESTAMP, clock=True),
+        "write": _write,
+    },
+)  # fmt: skip
 QUARANTINE = Table(
     "quarantine", at_sites=True, by_seal=True, key=("source", "digest", "line"), partition="day",
     columns={
@@ -307,7 +317,7 @@ EPOCHS = Table(
 TABLES: Mapping[str, Table] = {
     table.name: table
     for table in (
-        LANDINGS, EVENTS, QUARANTINE, SYNOPSES, SITE_STATES, OUTBOX,
+        LANDINGS, EVENTS, REFERENCES, QUARANTINE, SYNOPSES, SITE_STATES, OUTBOX,
         ARRIVALS, PLANS, ROSTERS, MESSAGES, STATES, CURSORS, DRAFTS, ANSWERS,
         VERDICTS, AUDITS, VALIDATIONS, DECISIONS, ALERTS, DELIVERIES, WRITES, EPOCHS,
     )

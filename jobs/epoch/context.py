@@ -6,14 +6,20 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobs.lake import Lake
 from jobs.lake.store import Store
 from monitoring_lib.config import Config, load
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def _referred(*asked: Any) -> DataFrame | None:
+    from jobs.landing.references import referred_events  # it needs all of reading, most steps none of it
+
+    return referred_events(*asked)
 
 
 @dataclass
@@ -43,6 +49,7 @@ class Context:
             Store(self.path_of(storage.coordinator), options),
             Store(self.path_of(storage.sites), options),
             lambda: self.session,
+            _referred,
         )
 
     def path_of(self, path: str) -> str:

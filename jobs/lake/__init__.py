@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,16 @@ from jobs.lake.write_ids import new_write
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_time, to_datetime
 from monitoring_lib.errors import DamagedTable
-from monitoring_lib.tables import EVENTS, Table
+from monitoring_lib.tables import EVENTS, REFERENCES, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["Lake", "column_list", "new_write", "rows_by"]
+
+Referred = Callable[["Lake", Source, Sequence[str], Collection[tuple[str, str]], int, int], "DataFrame | None"]
+"""The events of writes, without those of replaced (digest, write), in files that reach into a range of epochs."""
+_EVER = (-(2**63), 2**63 - 1)
 
 
 @dataclass
@@ -35,6 +39,8 @@ class Lake:
     centre: Store
     sites: Store
     session: Callable[[], SparkSession]
+    referred: Referred | None = None
+    """Reads events that were not copied where their files are."""
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.centre)
@@ -61,17 +67,26 @@ class Lake:
         brought = [seal for seal in self.ledger.landed(source.name, start, end) if seal.revision <= landing]
         writes = sorted({seal.write for seal in brought})
         first, last = to_datetime(start), to_datetime(end)
-        events, replaced = self.site_tables.read(EVENTS), {pair for seal in brought for pair in seal.replaced}
-        found = events.where(
-            (F.col("source") == source.name)
-            & F.col("write").isin(writes)
-            & F.col("day").between(F.lit(first.date()), F.lit(last.date()))
+        replaced = {pair for seal in brought for pair in seal.replaced}
+        found = self.written(source, writes, replaced, start, end).where(
+            F.col("day").between(F.lit(first.date()), F.lit(last.date()))
             & (F.col("epoch_start") >= F.lit(first))
             & (F.col("epoch_start") < F.lit(last))
         )
         for digest, write in sorted(replaced):
             found = found.where((F.col("digest") != digest) | (F.col("write") != write))
         return found
+
+    def written(
+        self, source: Source, writes: Sequence[str], replaced: Collection[tuple[str, str]] = (), start: int = _EVER[0],
+        end: int = _EVER[1],
+    ) -> DataFrame:  # fmt: skip
+        """The events of these writes, copied or where their files are; of the latter, what reaches into the range."""
+        from pyspark.sql import functions as F
+
+        copied = self.site_tables.read(EVENTS).where((F.col("source") == source.name) & F.col("write").isin(writes))
+        others = self.referred(self, source, writes, replaced, start, end) if self.referred else None
+        return copied if others is None else copied.unionAll(others)
 
     def refuse_lost_events(self, source: Source, landing: int, start: int, end: int, found: Mapping[int, int]) -> None:
         """DamagedTable if the events of some epoch are not as many as the landings brought."""
@@ -89,10 +104,15 @@ class Lake:
                 )
 
     def count_events(self, source: Source, landing: int, start: int, end: int) -> dict[int, int]:
-        """How many events of each epoch the first `landing` landings of a source brought, as the table has them."""
+        """How many events of each epoch the first `landing` landings of a source brought, as they are there."""
         brought = [seal for seal in self.ledger.landed(source.name, start, end) if seal.revision <= landing]
         writes = sorted({seal.write for seal in brought})
         replaced = {pair for seal in brought for pair in seal.replaced}
+        if self.sites.read(REFERENCES, [("source", "=", source.name), ("write", "in", writes)], ["path"]).num_rows:
+            from pyspark.sql import functions as F
+
+            events = self.events(source, landing, start, end)
+            return dict(events.groupBy(F.unix_micros("epoch_start")).count().collect())
         conditions: list[Condition] = [
             ("source", "=", source.name), ("write", "in", writes), ("epoch_start", ">=", start),
             ("epoch_start", "<", end),

@@ -13,7 +13,9 @@ from jobs.lake import Lake, new_write
 from jobs.landing.decisions import FileDecision, Mode, Report, decide
 from jobs.landing.filing import FILED_DDL, AcceptedTimes
 from jobs.landing.known import How, Known
-from jobs.landing.plain_files import PlainFile, PlainFiles, UnreadBySparkError
+from jobs.landing.plain_files import PlainFiles, UnreadBySparkError
+from jobs.landing.plain_frames import PlainFile
+from jobs.landing.references import record_references
 from jobs.landing.tasks import LandFiles
 from jobs.landing.writing import LandedRows, reports_of, tally_of, write_events, write_quarantine
 from jobs.terminal.console import say
@@ -80,7 +82,8 @@ class Bringing:
         plain: PlainFiles | None = None
         try:
             self.reports = {report.path: report for report in reports_of(filed)}
-            plain = PlainFiles(self.lake.site_tables, self.source, self.taken, self._plain(files))
+            reference = self.source.land == "reference"
+            plain = PlainFiles(self.lake.site_tables, self.source, self._plain(files, write), reference)
             self._complete(plain.land(write))
             decided = self._decided()
             landing = {number for number, file in enumerate(files) if decided[file.path].brings_rows}
@@ -93,19 +96,24 @@ class Bringing:
                 write_events(self.lake.site_tables, self.source, rows, write, others)
             if tally.kinds:
                 write_quarantine(self.lake.site_tables, self.source, rows, write)
+            if reference:
+                record_references(self.lake, self.source, plain.files, plain.landed)
+                copied = len(landing) - len(plain.files)
+                if copied > 0:
+                    say(f"{self.source.name}: {copied} files are copied: only our own reading knows what they say")
         finally:
             filed.unpersist()
             if plain is not None:
                 plain.leave()
         return Brought(write, decided, self.reports, tally)
 
-    def _plain(self, files: Sequence[FoundFile]) -> list[PlainFile]:
+    def _plain(self, files: Sequence[FoundFile], write: str) -> list[PlainFile]:
         """The tables that Spark is to read, each content once."""
         decided, found = self._decided(), []
         for number, file in enumerate(files):
             report = self.reports[file.path]
             if report.plain is not None and decided[file.path].brings_rows:
-                found.append(PlainFile(number, file, report.digest, report.plain))
+                found.append(PlainFile(number, file, report.digest, report.plain, self.taken, write))
         return found
 
     def _complete(self, found: LandedRows) -> None:
@@ -167,7 +175,7 @@ class Bringing:
         # The lines of a file that grew are counted through, but each part landed under the digest of its time.
         parts = {digest: chain[-1] for path in again for chain in [self.known.chains[path]] for digest in chain}
         writes = sorted({one.write for digest in parts for one in self.known.brought.get(digest, ())})
-        mine = F.col("digest").isin(sorted(parts)) & F.col("write").isin(writes)
+        mine = F.col("digest").isin(sorted(parts))
         whole = F.coalesce(*(F.when(F.col("digest") == part, F.lit(last)) for part, last in sorted(parts.items())))
-        landed = tables.read(EVENTS).where(mine & (F.col("source") == self.source.name))
+        landed = self.lake.written(self.source, writes).where(mine)
         return filed.join(landed.select(whole.alias("digest"), "line"), ["digest", "line"], "left_anti")

@@ -8,7 +8,7 @@ epoch's last revision.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,7 @@ class SealedViews:
 
     def _landed(self, table: Table) -> DuckDBPyRelation:
         keys = self._keys("monitor = ''", "source, write")
-        rows = self._table(table, table.name)
+        rows = self._events() if table is tables.EVENTS else self._table(table, table.name)
         return _joined(rows, keys, "r.source = k.source AND r.write = k.write").project("r.*")
 
     def _counting(self, landed: DuckDBPyRelation) -> DuckDBPyRelation:
@@ -128,7 +128,17 @@ class SealedViews:
 
     def _table(self, table: Table, *views: str) -> DuckDBPyRelation:
         """A table as a relation without a name; one that the query does not name is an error if it is read."""
-        return self._opened(table) if self.words.intersection(views) else self._closed(table, views)
+        if self.words.intersection(views):
+            return self._opened(table)
+        return self._closed(table, f"the table {views[0]} is not open: write its name out in the query")
+
+    def _events(self) -> DuckDBPyRelation:
+        """Those that were copied; where some were not, the view would lack them without a word: so it is closed."""
+        referred = self.lake.sites.read(tables.REFERENCES, (), ["source"])["source"].unique().to_pylist()
+        if not referred:
+            return self._table(tables.EVENTS, "events")
+        why = f"events of {referred[0]} are not copied but read where their files are (`land: reference`): ask those"
+        return self._closed(tables.EVENTS, why)
 
     def _opened(self, table: Table) -> DuckDBPyRelation:
         found = self.lake.store_of(table).open(table)
@@ -141,8 +151,8 @@ class SealedViews:
         except (DeltaError, OSError) as error:
             raise trouble(found.table_uri, "read", error) from error
 
-    def _closed(self, table: Table, views: Sequence[str]) -> DuckDBPyRelation:
-        batches = _Closed(self, f"the table {views[0]} is not open: write its name out in the query")
+    def _closed(self, table: Table, why: str) -> DuckDBPyRelation:
+        batches = _Closed(self, why)
         return self.connection.from_arrow(pa.RecordBatchReader.from_batches(table.schema, batches))
 
 

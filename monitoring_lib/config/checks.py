@@ -22,6 +22,8 @@ def of_source(source: Source) -> Iterator[KeyFault]:
         yield no_multiple("schedule", source.schedule, source.epoch)
     if source.changed_files == "append" and source.format not in ("csv", "json"):
         yield KeyFault(("changed_files",), f"{source.format} files do not grow", "write `replace` or `refuse`")
+    if source.land == "reference" and source.format not in ("parquet", "delta"):
+        yield KeyFault(("land",), f"{source.format} files cannot be read where they are", "write `copy`")
     if source.epoch % source.tick:
         yield no_divisor("tick", source.epoch)
     for column in source.quality.nulls:

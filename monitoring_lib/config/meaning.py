@@ -48,7 +48,7 @@ class Config:
 _NO_MEANING_OF_MONITOR = {"title", "alert", "begin"}
 _NO_MEANING_OF_SOURCE: dict[str, Any] = {
     "path": True, "schedule": True, "airflow": True, "deadline": True, "late": True, "quality": {"quarantined"},
-    "changed_files": True, "settle": True, "begin": True,
+    "changed_files": True, "settle": True, "begin": True, "land": True,
 }  # fmt: skip
 
 

@@ -208,6 +208,9 @@ class Source(Keys):
     changed_files: Literal["refuse", "replace", "append"] = Field(
         default="refuse", description="what becomes of a file that has changed since it landed"
     )
+    land: Literal["copy", "reference"] = Field(
+        default="copy", description="copy events, or read them where their files are (parquet, delta)"
+    )
     settle: Patience = Field(default=0, description="how long a file must have been still before it lands")
     begin: Begin = Field(
         default="origin", description="the first epoch of a monitor: the origin, the first with events, or a time"

@@ -19,7 +19,7 @@ from jobs.input import files
 from jobs.input.plain import plain_table
 from jobs.input.reading import needed_columns
 from jobs.landing.filing import AcceptedTimes
-from jobs.landing.plain_files import PlainFile, PlainFiles
+from jobs.landing.plain_frames import PlainFile, events_of, others_of
 from jobs.landing.tasks import LandFiles
 from jobs.verbs.land import land
 from monitoring_lib.config import Source
@@ -111,10 +111,13 @@ def by_spark(context: Context, about: Source, path: str) -> list[dict[str, Any]]
     """The rows as Spark's reader and, for those that are not plain, the tasks file them."""
     plain = plain_table(path, about, needed_columns(about), "/")
     assert plain is not None
-    found = files.FoundFile(path, 0, 0)
-    reading = PlainFiles(context.lake.site_tables, about, TAKEN, [PlainFile(0, found, "d", plain)])
-    good = reading._events("w").drop("source", "write").toArrow().to_pylist()
-    return good + reading._filed(["d"]).toArrow().to_pylist()
+    file = PlainFile(0, files.FoundFile(path, 0, 0), "d", plain, TAKEN, "w")
+    good = events_of(context.lake.site_tables, about, [file]).drop("source", "write")
+    return [
+        row
+        for frame in (good, others_of(context.lake.site_tables, about, [file]))
+        for row in frame.toArrow().to_pylist()
+    ]
 
 
 def comparable(rows: list[dict[str, Any]]) -> list[Any]:
