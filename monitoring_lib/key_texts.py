@@ -23,4 +23,4 @@ def _name(value: Any) -> Any:
 ExpressionText = Annotated[str, BeforeValidator(_expression)]
 """A text that `expressions.parse` reads."""
 NameText = Annotated[str, BeforeValidator(_name)]
-"""A name; a whole number may stand as it is, for sites are often numbered."""
+"""A name; a whole number may stand as it is, for sites and items are often numbered."""

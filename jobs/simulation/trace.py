@@ -102,11 +102,12 @@ def _lay_over(said: dict[str, Any], asked: Asked, known: Source | None) -> None:
         said["columns"].pop("site", None)
     epoch = _given("--epoch", asked.epoch, parse_duration)
     origin = _given("--origin", asked.origin, parse_time)
+    reads_values = known is not None or "value" in said["columns"] or bool(said["values"])
     given = {
         "epoch": None if epoch is None else format_duration(epoch),
         "origin": None if origin is None else format_time(origin),
         "time_format": asked.time_format,
-        "scale": asked.scale,
+        "scale": asked.scale if reads_values else None,  # a monitor that only counts has nothing to scale
     }
     said |= {name: value for name, value in given.items() if value is not None}
     if known is not None and known.tick != known.epoch and (epoch or known.epoch) % known.tick == 0:

@@ -13,6 +13,7 @@ from monitoring_lib import expressions
 from monitoring_lib.config.fields import ConditionText, Patience, Severity
 from monitoring_lib.epochs import parse_duration
 from monitoring_lib.expressions.evaluation import Kind
+from monitoring_lib.key_texts import NameText
 from monitoring_lib.methods import Keys
 
 ANSWER_KINDS: dict[str, Kind] = {
@@ -25,7 +26,7 @@ class Rule(Keys):
     """An alert over a monitor's own rows."""
 
     when: ConditionText = Field(description="a condition over estimate, low, high, rank, key and partial")
-    key: str | None = Field(default=None, description="only rows with this key; by default all")
+    key: NameText | None = Field(default=None, description="only rows with this key; by default all")
     for_: int = Field(
         default=1, ge=1, le=10_000, alias="for", description="epochs in a row before it opens, and before it closes"
     )

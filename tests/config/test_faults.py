@@ -98,6 +98,12 @@ def test_many_faults_are_cut_and_counted(conf):
         ("tolerance: much", "tolerance", "is not valid", "decimal"),
         ("name: Busiest Objects", "name", "is not a name", "a-z"),
         ("title: [a]", "title", "is not valid", "string"),
+        ("alert: {when: foo > 1}", "alert[0].when", "there is no column 'foo'", "known: estimate, high, key, low"),
+        ("alert: [{when: high >}]", "alert[0].when", "position 7 of 'high >': the text ends", ""),
+        ("alert: {when: key > 1}", "alert[0].when", "compares a text with a number", "write number(key)"),
+        ("alert: {when: high}", "alert[0].when", "holds a number, not a truth value", "known: partial"),
+        ("alert: {key: x}", "alert[0].when", "is missing", "add `when: ...`"),
+        ("alert: {when: high > 1, for: 0}", "alert[0].for", "is not valid", "greater than or equal to 1"),
     ],
 )
 def test_a_wrong_line_of_a_monitor_is_explained(conf, line, field, problem, remedy):
@@ -267,3 +273,12 @@ def test_what_is_said_to_the_scheduler_is_checked_too(conf, said, told):
     folder = conf({"base/sources/flights.yml": f"{SOURCE}airflow: {said}\n"})
     (fault,) = config.faults(folder)
     assert told in str(fault)
+
+
+def test_a_rule_is_one_or_a_list_and_a_number_names_a_row_as_it_stands(conf):
+    rules = "alert: {when: high > 1000, key: 443, for: 2, severity: critical}\n"
+    (rule,) = config.load(conf({"base/monitors/busiest.yml": MONITOR + rules})).monitor("busiest").alert
+    assert (rule.when, rule.key, rule.for_, rule.severity) == ("high > 1000", "443", 2, "critical")
+    both = "alert: [{when: partial}, {when: rank = 1 and estimate < 3}]\n"
+    rules_of = config.load(conf({"base/monitors/busiest.yml": MONITOR + both})).monitor("busiest").alert
+    assert [(rule.key, rule.for_, rule.severity) for rule in rules_of] == [(None, 1, "warning")] * 2

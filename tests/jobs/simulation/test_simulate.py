@@ -127,6 +127,10 @@ def test_a_sum_counts_values_and_a_scale_makes_decimals_whole():
     assert final(result) == {"x": 0.75, "y": 0.7}
 
 
+def test_a_scale_is_nothing_to_a_monitor_that_reads_no_value():
+    assert final(run(scale=100)) == final(run())
+
+
 def test_a_window_forgets_and_a_reset_starts_anew():
     assert final(run("window: 20s\n")) == {"apple": 2.0}
     assert final(run("reset: 30s\n")) == {"apple": 2.0}
