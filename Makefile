@@ -5,10 +5,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 UPGRADE ?=
 
-.PHONY: help setup demo test test-long check check-style check-types check-imports check-quick up down bench lock clean
+.PHONY: help setup demo test test-long test-faults check check-style check-types check-imports check-quick up down bench lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## make .venv: locked packages, Farwatch itself, Delta jars (repairs an interrupted set-up)
 	@command -v $(PYTHON) >/dev/null || { echo "Set-up stopped: $(PYTHON) is not on PATH; install Python 3.11, 3.12 or 3.13, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }
@@ -22,6 +22,9 @@ test: setup ## every test, two files at a time
 
 test-long: setup ## the long statistics and fault runs
 	@$(BIN)/pytest -m long </dev/null
+
+test-faults: setup ## epochs, backfill, audit and maintenance in a real scheduler, with a kill -9 every few seconds
+	@$(BIN)/pytest -m "" -s tests/dags/test_faults.py </dev/null
 
 check: setup ## the fast checks: ruff, mypy, import contracts, the library's quick tests; under a minute
 	@$(MAKE) --no-print-directory -j2 -O check-quick check-types check-style check-imports

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
@@ -19,14 +21,15 @@ from monitoring_lib.epochs import to_microseconds
 from monitoring_lib.tables import ANSWERS, DRAFTS, EVENTS, LANDINGS, MESSAGES, QUARANTINE, TABLES, Table
 from tests.jobs.pipeline.deployment import BUSIEST, HOUR, ONE_PARTITION, RECENT, SOURCE, Deployment, shopping
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 Deploy = Callable[..., Deployment]
 CHECKED = SOURCE | {"quality": {"ranges": {"value": [0, 100]}}}
 MONITORS = (BUSIEST | {"shadow": ["margins"]}, RECENT | {"method": "margins", "measure": "count"})
 EVENTS_EACH_HOUR = 40
 HOURS = 3
-MOST_KILLS = 60
-ONCE = {"epochs", "answers", "alerts"}
+MOST_KILLS = 80
+SEED, KILLS = 10, 4
+ONCE = {"epochs", "answers", "alerts", "deliveries"}
 """Tables to which nothing is committed again that has been committed once: there every commit is a new one."""
 
 Point = tuple[str, str, int]
@@ -45,12 +48,12 @@ class Runs:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
             )  # fmt: skip
 
-    def run(self, first: int, last: int, survived: list[Point], only_made: bool) -> tuple[int, list[Point]]:
+    def run(self, first: int, last: int, **fatal: Any) -> tuple[int, list[Point]]:
         """The exit code, minus the signal where one ended it, and the commits, in order."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         arguments = ["run", "--source", "shop", "--from", moment(first), "--to", moment(last)]
-        print(json.dumps([survived, only_made, arguments]), file=self.process.stdin, flush=True)
+        print(json.dumps([arguments, fatal]), file=self.process.stdin, flush=True)
         code, commits = json.loads(self.process.stdout.readline())
         return code, [(step, table, number) for step, table, number in commits]
 
@@ -88,6 +91,31 @@ def bring(home: Deployment, hour: int) -> None:
     path.write_text(path.read_text() + "never,site 1,item 1,1\n")
 
 
+def test_killed_in_a_few_steps_and_run_again_gives_what_a_clean_run_gives(
+    home: Deployment, runs: Runs, deploy: Deploy, tmp_path: Path
+) -> None:
+    """Steps, and a commit of each, are drawn by a seed; every run is killed at the next of them."""
+    clean = deploy("clean", source=CHECKED, monitors=MONITORS, settings=ONE_PARTITION)
+    clean_runs = Runs(clean, tmp_path / "clean.log")
+    for hour in range(HOURS):
+        bring(home, hour)
+        bring(clean, hour)
+    code, commits = clean_runs.run(0, HOURS, dies_of=[])
+    clean_runs.end()
+    assert code == 0
+    of_steps = [list(points) for _, points in groupby(commits, key=lambda point: point[0])]
+    draw = random.Random(SEED)
+    for step in sorted(draw.sample(range(len(of_steps)), KILLS)):
+        point = draw.choice(of_steps[step])
+        code, commits = runs.run(0, HOURS, dies_of=[point])
+        assert (code, commits[-1]) == (-SIGKILL, point)
+        assert_answers_do_not_lead(home)
+    code, _ = runs.run(0, HOURS, dies_of=[])
+    assert code == 0
+    assert_as_clean(home, clean)
+
+
+@pytest.mark.long
 def test_killed_after_any_commit_and_run_again_gives_what_a_clean_run_gives(
     home: Deployment, runs: Runs, deploy: Deploy
 ) -> None:
@@ -106,7 +134,11 @@ def test_killed_after_any_commit_and_run_again_gives_what_a_clean_run_gives(
         bring(clean, hour)
     assert [table for _, table, _ in made] == list(dict.fromkeys(first))
     assert [table for _, table, _ in died] == commits_of(clean, 1, HOURS)
-    assert {table for _, table, _ in died} >= set(TABLES) - {"verdicts", "decisions", "audits", "deliveries"}
+    assert {table for _, table, _ in died} >= set(TABLES) - {"verdicts", "decisions", "audits"}
+    assert_as_clean(home, clean)
+
+
+def assert_as_clean(home: Deployment, clean: Deployment) -> None:
     assert len(home.digests()) == HOURS * len(MONITORS)
     assert home.digests() == clean.digests()
     assert home.published() == clean.published()
@@ -126,7 +158,7 @@ def kill_on_and_on(home: Deployment, runs: Runs, first: int, last: int, only_mad
     died: list[Point] = []
     for _ in range(MOST_KILLS):
         survived = [point for point in died if point[1] not in ONCE]
-        code, commits = runs.run(first, last, survived, only_made)
+        code, commits = runs.run(first, last, survives=survived, only_made=only_made)
         assert_answers_do_not_lead(home)
         if code != -SIGKILL:
             assert code == 0
