@@ -6,26 +6,39 @@ What is shown is made by the `farwatch` command, in a process of its own: the AP
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import tempfile
+import threading
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from airflow.api_fastapi.core_api.security import requires_access_view
 from fastapi import Depends, FastAPI, HTTPException, Query
+from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from monitoring_lib.errors import ExitCode
 
 PREFIX = "/farwatch"
 LONGEST = 60
+"""Seconds that a request to the API may take."""
+LONGEST_PAGE = 240
+FRESH = 30
+"""Seconds for which a page that was made is shown again: visitors who come together wait for one."""
 STATUS_OF = {ExitCode.WRONG_USE: 404, ExitCode.RETRY: 503, ExitCode.NOT_NOW: 409}
 """The answer to a request whose command ended so; any other failure is ours."""
 
-Monitor = Annotated[str, "name of a monitor"]
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+"""How monitors are called. Nothing else of a request becomes part of a query, but numbers and times."""
+Monitor = Annotated[str, PathParameter(description="name of a monitor", max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="rows of a page")]
 Offset = Annotated[int, Query(ge=0, description="rows before it")]
+Only = Annotated[str | None, Query(pattern=NAME, max_length=200, description="rows of this monitor only")]
+Border = Annotated[datetime | None, Query(description="ISO 8601; without a zone UTC")]
 TABLES = ("answers", "messages", "verdicts", "alerts")
 _COLUMNS = {
     "answers": "monitor, method, epoch_start, node, tick, key, rank, estimate, low, high, confidence, partial,"
@@ -34,6 +47,24 @@ _COLUMNS = {
     "verdicts": "monitor, method, epoch_start, node, tick, key, revision, promise, exact, error, allowed, kept",
     "alerts": "source, monitor, epoch_start, severity, subject, detail, raised_at",
 }
+
+
+class ShownPage:
+    """The page as it was last made; one visitor at a time has it made anew."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made_at = -math.inf
+        self._page = ""
+
+    def fresh(self) -> str:
+        with self._lock:
+            if time.monotonic() - self._made_at > FRESH:
+                with tempfile.TemporaryDirectory() as folder:
+                    _farwatch("report", "--out", f"{folder}/report.html", longest=LONGEST_PAGE)
+                    self._page = Path(folder, "report.html").read_text("utf-8")
+                self._made_at = time.monotonic()
+            return self._page
 
 
 def app() -> FastAPI:
@@ -46,11 +77,11 @@ def app() -> FastAPI:
         dependencies=[Depends(requires_access_view(AccessView.WEBSITE))],
     )
 
+    shown = ShownPage()
+
     @made.get("/", response_class=HTMLResponse)
     def page() -> HTMLResponse:
-        with tempfile.TemporaryDirectory() as folder:
-            _farwatch("report", "--out", f"{folder}/report.html")
-            return HTMLResponse(Path(folder, "report.html").read_text("utf-8"), headers={"Cache-Control": "no-store"})
+        return HTMLResponse(shown.fresh(), headers={"Cache-Control": "no-store"})
 
     @made.get("/api/status", summary="How far every monitor has come")
     def status() -> JSONResponse:
@@ -72,26 +103,42 @@ def app() -> FastAPI:
 
 def _add_rows(made: FastAPI, table: str) -> None:
     @made.get(f"/api/{table}", summary=f"Sealed rows of the table {table}, the newest epochs first", name=table)
-    def rows(limit: Limit = 1_000, offset: Offset = 0) -> JSONResponse:
-        # Only names of our own and numbers are part of the SQL.
-        order = f"ORDER BY epoch_start DESC LIMIT {limit} OFFSET {offset}"
-        select = f"SELECT {_COLUMNS[table]} FROM {table} {order}"
+    def rows(
+        limit: Limit = 1_000,
+        offset: Offset = 0,
+        monitor: Only = None,
+        start: Annotated[Border, Query(alias="from")] = None,
+        end: Annotated[Border, Query(alias="to")] = None,
+    ) -> JSONResponse:
+        # Sorted by every column, so that pages follow each other without a gap.
+        where = [
+            *([f"monitor = '{monitor}'"] if monitor else []),
+            *(f"epoch_start {sign} TIMESTAMPTZ '{_utc(at)}'" for sign, at in ((">=", start), ("<", end)) if at),
+        ]
+        chosen = f" WHERE {' AND '.join(where)}" if where else ""
+        others = ", ".join(str(at + 1) for at in range(_COLUMNS[table].count(",") + 1))
+        order = f"ORDER BY epoch_start DESC, {others} LIMIT {limit} OFFSET {offset}"
+        select = f"SELECT {_COLUMNS[table]} FROM {table}{chosen} {order}"
         return JSONResponse(json.loads(_farwatch("query", "--json", f"--limit={limit}", f"--sql={select}")))
 
 
-def _farwatch(*arguments: str) -> str:
+def _utc(moment: datetime) -> str:
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+
+
+def _farwatch(*arguments: str, longest: float = LONGEST) -> str:
     """What the command prints; its own words about a failure become the answer's detail."""
     try:
         done = subprocess.run(
             ["farwatch", *arguments],
             capture_output=True,
             text=True,
-            timeout=LONGEST,
+            timeout=longest,
             stdin=subprocess.DEVNULL,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise HTTPException(503, f"farwatch {arguments[0]} took longer than {LONGEST} s") from None
+        raise HTTPException(503, f"farwatch {arguments[0]} took longer than {longest:.0f} s") from None
     if done.returncode:
         reason = done.stderr.strip().rpartition("farwatch: ")[2] or f"farwatch {arguments[0]} failed"
         raise HTTPException(STATUS_OF.get(done.returncode, 500), reason)

@@ -18,6 +18,10 @@ from farwatch_airflow.plugin import FarwatchPlugin
 
 FOLDER = Path(sys.argv[1])
 ROUTES = ("/", "/api/status", "/api/monitors/busiest?history=2", "/api/answers?limit=5&offset=10", "/api/openapi.json")
+ASKED = (
+    *ROUTES, "/api/monitors/unknown", "/api/answers?limit=0", "/api/messages?monitor=x' OR 1=1",
+    "/api/messages?limit=1&monitor=busiest&from=2020-01-01T02:00&to=2020-01-01T05:00%2B01:00",
+)  # fmt: skip
 SCRIPT = """#!/bin/sh
 case "$1 $*" in
   report*) echo '<p>the page</p>' > "$3";;
@@ -45,9 +49,7 @@ def main() -> None:
     for allowed in (False, True):
         manager = SimpleNamespace(is_authorized_view=lambda access_view, user, allowed=allowed: allowed)
         with patch.object(security, "get_auth_manager", lambda manager=manager: manager):
-            asked = {
-                route: answer(client, route) for route in (*ROUTES, "/api/monitors/unknown", "/api/answers?limit=0")
-            }
+            asked = {route: answer(client, route) for route in ASKED}
         found["allowed" if allowed else "refused"] = asked
     found["plugin"] = [FarwatchPlugin.fastapi_apps[0]["url_prefix"], FarwatchPlugin.external_views[0]["href"]]
     print(json.dumps(found))

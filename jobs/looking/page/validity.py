@@ -16,6 +16,8 @@ from monitoring_lib.network import COORDINATOR
 from monitoring_lib.tables import MESSAGES, VALIDATIONS
 
 State = Mapping[str, Any]
+_PARTS = 1024
+"""Of a unit of the measure, in which widths and factors are counted."""
 
 
 def why_valid(context: Context, look: ShownAnswer) -> list[dict[str, str]]:
@@ -85,14 +87,14 @@ def _constraints(state: State, scale: int) -> str:
     least = min((dict(slacks) if not isinstance(slacks, Mapping) else slacks).values(), default=0)
     return (
         f"At each of {counted(len(slacks), 'node')} the lowest member lies above the highest outsider, adjusted by"
-        f" factors that sum to zero; where it is tightest, by {number(least / 1024 / scale)}."
+        f" factors that sum to zero; where it is tightest, by {number(least / _PARTS / scale)}."
     )
 
 
 def _filters(state: State, scale: int) -> str:
     return (
         f"{counted(len(state['names']), 'object')} have promised to speak as soon as a value leaves its filter; the"
-        f" widths of the filters add up to {number(sum(state['widths']) / scale)}."
+        f" widths of the filters add up to {number(sum(state['widths']) / _PARTS / scale)}."
     )
 
 
@@ -121,7 +123,7 @@ def _sealed(look: ShownAnswer) -> str:
         f"The rows agree in number and digest with the seal {seal.digest[:12]}, which names the seal of the epoch"
         f" before; the chain has {counted(len(chain), 'epoch')}."
     )
-    return f"{text} But it is stale: {look.stale.text}." if look.stale is not None else text
+    return f"{text} But it is {look.stale.text}." if look.stale is not None else text
 
 
 def _audited(look: ShownAnswer) -> str:

@@ -10,7 +10,7 @@ async function monitor(name) {
   const detail = await detailOf(name);
   if (location.hash.slice(1) !== `monitor/${encodeURIComponent(name)}`) return;
   const trouble = [...problems(m).map(([kind, text]) => element("p", { class: kind }, text)), ...m.alerts.map((a) => element("p", { class: a.severity === "critical" ? "bad" : "warn" }, `alert: ${a.subject}`))];
-  if (m.now.stale) trouble.push(element("p", {}, "Replay it by ", element("code", {}, m.now.stale.command)));
+  if (m.now.stale) trouble.push(element("p", {}, `${m.now.stale.why}; replay it by `, element("code", {}, m.now.stale.command)));
   const thinned = detail.thinned ? [none(`Charts show ${detail.epochs.length} of ${plural(m.sealed, "epoch")}: all of the newest, fewer of the older ones.`)] : [];
   main.replaceChildren(...head, ...trouble, ...thinned, element("div", { class: "pair" }, answerNow(m, detail), validity(detail)), overTime(m, detail),
     element("div", { class: "pair" }, ...ranks(m, detail), ...quantiles(detail), ...views(detail), ...traffic(m, detail), ...loads(detail), strip(detail), siteMap(detail), ...owed(detail), ...revisions(detail)));

@@ -3,7 +3,7 @@ function problems(m) {
   if (m.trouble) return [["bad", m.trouble]];
   if (!m.now) return [["warn", "no epoch is sealed yet"]];
   const found = [];
-  if (m.now.stale) found.push(["bad", `stale from ${m.now.stale.from}: ${m.now.stale.why}`]);
+  if (m.now.stale) found.push(["bad", `stale from ${m.now.stale.from}`]);
   if (m.now.audited && m.now.audited.kept < m.now.audited.epochs) found.push(["bad", `audit: not kept in ${plural(m.now.audited.epochs - m.now.audited.kept, "epoch")}`]);
   if (m.overdue) found.push(["bad", `${plural(m.overdue, "epoch")} overdue`]);
   if (m.now.partial) found.push(["warn", "the answer is partial"]);
@@ -67,12 +67,12 @@ function looks(m) {
 
 const COLUMNS = [
   { title: "Monitor", hint: "the question, in words", value: (m) => element("div", {}, element("a", { href: `#monitor/${encodeURIComponent(m.name)}` }, m.title), element("div", { class: "soft" }, m.asks || m.question), element("div", { class: "soft" }, `${m.question} of ${m.source}`)) },
+  { title: "Needs a look", hint: "problems and open alerts", value: looks },
   { title: "Answer now", hint: "the answer of the newest sealed epoch, with its bounds", value: headline },
   { title: "Promise and audit", hint: "what the answer promises, and whether the audit found it kept", value: promise },
   { title: "Sites", hint: "sites that took part, of those known", value: sites },
   { title: "Traffic", hint: "bytes that crossed against sending everything", value: spark },
   { title: "Last epoch", hint: "the newest sealed epoch, and how long ago it ended when this page was made", value: (m) => m.now ? element("div", { class: "nowrap" }, m.now.epoch_start, element("div", { class: "soft" }, `${age(m.age_seconds)} ago`)) : "" },
-  { title: "Needs a look", hint: "problems and open alerts", value: looks },
 ];
 
 function tiles(shown) {
@@ -80,7 +80,7 @@ function tiles(shown) {
   const judged = shown.filter((m) => m.now && m.now.audited), kept = judged.filter((m) => m.now.audited.kept === m.now.audited.epochs).length;
   const tile = (value, label, kind = "") => element("div", { class: `tile ${kind}` }, element("b", {}, value), element("span", {}, label));
   const wrong = shown.filter((m) => severity(m) < 2).length;
-  return element("div", { class: "tiles" }, tile(shown.length, shown.length === 1 ? "monitor" : "monitors"), tile(wrong, "need a look", wrong ? "warn" : "good"), tile(open, "open alerts", open ? "warn" : "good"),
+  return element("div", { class: "tiles" }, tile(shown.length, shown.length === 1 ? "monitor" : "monitors"), tile(wrong, wrong === 1 ? "needs a look" : "need a look", wrong ? "warn" : "good"), tile(open, open === 1 ? "open alert" : "open alerts", open ? "warn" : "good"),
     tile(judged.length ? `${kept} of ${judged.length}` : "–", "audited monitors kept every promise", judged.length && kept < judged.length ? "bad" : ""));
 }
 

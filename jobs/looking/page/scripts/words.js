@@ -7,7 +7,7 @@ function number(value) {
   if (Number.isInteger(value) || Math.abs(value) >= 10000) return Math.round(value).toLocaleString("en");
   return Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 6 });
 }
-const bounds = (row) => row.low === row.high ? "exactly" : `${row.low === null ? "-∞" : number(row.low)}..${number(row.high)}`;
+const bounds = (row) => row.low === row.high ? "exact" : `${row.low === null ? "-∞" : number(row.low)}..${number(row.high)}`;
 const plural = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 
 function bytes(count) {
