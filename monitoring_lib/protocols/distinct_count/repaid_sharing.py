@@ -12,7 +12,7 @@ from monitoring_lib.protocols.distinct_count.sketched.method import SketchMethod
 
 
 class RepaidSharingCoordinator(SketchCoordinator):
-    """Keeps a debt for each site and level: 2 bytes for each bit it was sent that it held already.
+    """Keeps a debt for each site and level: the bytes of the bits it was sent that it held already.
 
     A report is answered with the levels whose debt covers what the site lacks of them, and their debts are settled.
     So sharing never costs more than what was sent in vain before it.

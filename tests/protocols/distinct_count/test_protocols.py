@@ -12,7 +12,15 @@ from monitoring_lib.epochs import Window
 from monitoring_lib.errors import ProtocolError, UsageError
 from monitoring_lib.methods import LookUp
 from monitoring_lib.network import COORDINATOR, Delivery
-from monitoring_lib.protocols.distinct_count.bits import LEVELS, counts_by_level, listed, words_of
+from monitoring_lib.protocols.distinct_count.bits import (
+    LEVELS,
+    costs_by_level,
+    counts_by_level,
+    listed,
+    packed_by_level,
+    unpacked_by_level,
+    words_of,
+)
 from monitoring_lib.protocols.distinct_count.sketched.bitmaps import Bitmaps
 from monitoring_lib.protocols.distinct_count.sketched.letters import Items, Whole
 from monitoring_lib.replay import Step
@@ -93,7 +101,25 @@ def test_sharing_pays_where_sites_see_the_same_items_and_no_debt_is_repaid_befor
     assert sum(m.bytes for m in replies) <= 0.1 * sent(alone)
 
 
-def test_a_debt_is_two_bytes_for_each_bit_that_was_held_and_is_kept_by_level() -> None:
+@pytest.mark.parametrize("bitmaps", [16, 170, 512, 70_000])
+@pytest.mark.parametrize("arrivals", [0, 1, 5, 60, 2000])
+def test_listed_bits_cross_as_gaps_within_what_they_are_reckoned_to_cost(bitmaps: int, arrivals: int) -> None:
+    rng = np.random.default_rng(arrivals)
+    levels = np.minimum(rng.geometric(0.5, arrivals) - 1, LEVELS - 1)
+    words = words_of(rng.integers(0, bitmaps, arrivals) * LEVELS + levels, bitmaps)
+    packed, counts = packed_by_level(words), counts_by_level(words)
+    assert sorted(unpacked_by_level(packed, bitmaps)) == listed(words).tolist()
+    if bitmaps == 512 and arrivals <= 60:  # so few that no level is cheaper as a row
+        assert len(packed) <= costs_by_level(counts, bitmaps).sum() <= 2 * counts.sum()
+
+
+@pytest.mark.parametrize("packed", [b"\x80", b"\x01\xff", b"\xff\xff\x7f", b"\xff\xff\xff\xff\xff\x01"])
+def test_bytes_that_are_no_gaps_of_these_bitmaps_are_refused(packed: bytes) -> None:
+    with pytest.raises(ValueError, match=r"a gap does not end|beyond the last level"):
+        unpacked_by_level(packed, 512)
+
+
+def test_a_debt_is_the_bytes_of_the_bits_that_were_held_and_is_kept_by_level() -> None:
     form = Bitmaps(method(bitmaps=256).ask)
     union = words_of(np.array([0, 1, LEVELS, 2 * LEVELS + 3]), 256)
     part = words_of(np.array([0, 1, 5 * LEVELS]), 256)

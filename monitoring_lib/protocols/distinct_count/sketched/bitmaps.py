@@ -13,12 +13,13 @@ from monitoring_lib.errors import ProtocolError
 from monitoring_lib.methods import Ask
 from monitoring_lib.network import Letter
 from monitoring_lib.protocols.distinct_count.bits import (
-    BIT_BYTES,
     LEVELS,
     costs_by_level,
     counts_by_level,
     listed,
     mask_of,
+    packed_by_level,
+    unpacked_by_level,
     words_of,
 )
 from monitoring_lib.protocols.distinct_count.named_bits import NamedBits, bits_of_names
@@ -42,7 +43,6 @@ class Bitmaps(Form[Words]):
         self.size, self.seed = size_of(ask), ask.options.seed
         self.encoding = encoding_of(ask.options)
         self.empty = np.zeros(0, np.uint64)
-        self._width = next(width for width in (2, 3, 4) if self.size * LEVELS <= 1 << 8 * width)
 
     def taken(self, arriving: Any) -> Words:
         if isinstance(arriving, NamedBits):
@@ -115,24 +115,23 @@ class Bitmaps(Form[Words]):
 
     def _bits(self, version: int, new: Words) -> Bits:
         counts = counts_by_level(new)
-        dense = np.flatnonzero(BIT_BYTES * counts > self.size // 8 + 1)
+        dense = np.flatnonzero(costs_by_level(counts, self.size) > self.size // 8)
         rows = (new[np.newaxis] >> dense.astype(np.uint64)[:, np.newaxis]) & np.uint64(1)
-        sparse = listed(new & ~mask_of(dense)).astype("<u4").view(np.uint8).reshape(-1, 4)[:, : self._width]
         packed = np.packbits(rows.astype(np.uint8), axis=1, bitorder="little")
-        return Bits(version, bytes(dense.tolist()), packed.tobytes(), sparse.tobytes(), self._width)
+        return Bits(version, bytes(dense.tolist()), packed.tobytes(), packed_by_level(new & ~mask_of(dense)))
 
     def _opened_bits(self, letter: Bits) -> Words:
         row = (self.size + 7) // 8
         levels = np.frombuffer(letter.levels, np.uint8)
-        flat = np.frombuffer(letter.listed, np.uint8).reshape(-1, letter.width)
-        sparse = np.zeros((len(flat), 4), np.uint8)
-        sparse[:, : letter.width] = flat
-        bits = sparse.view("<u4")[:, 0].astype(np.int64)
-        beyond = bits.max(initial=-1) >= self.size * LEVELS or levels.max(initial=0) >= LEVELS
-        if beyond or len(letter.rows) != row * len(levels):
+        try:
+            bits = unpacked_by_level(letter.listed, self.size)
+            if levels.max(initial=0) >= LEVELS or len(letter.rows) != row * len(levels):
+                raise ValueError("rows that are no levels")
+        except ValueError as error:
             raise ProtocolError(
-                f"bits came that {self.size} bitmaps do not have; the sender's options differ from the receiver's"
-            )
+                f"bits came that {self.size} bitmaps do not have ({error}); the sender's options differ from the"
+                " receiver's"
+            ) from error
         words = words_of(bits, self.size)
         rows = np.frombuffer(letter.rows, np.uint8).reshape(len(levels), row)
         for level, packed in zip(levels, rows, strict=True):
@@ -144,7 +143,7 @@ class Bitmaps(Form[Words]):
         return np.zeros(LEVELS, np.int64)
 
     def doubled(self, part: Words, union: Words) -> Ints:
-        return BIT_BYTES * counts_by_level(part & union) if len(union) else self.no_debt()
+        return costs_by_level(counts_by_level(part & union), self.size) if len(union) else self.no_debt()
 
     def covered(self, debts: Ints, lacking: Words) -> tuple[Words | None, Ints]:
         counts = counts_by_level(lacking)

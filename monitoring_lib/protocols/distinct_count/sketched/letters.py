@@ -15,25 +15,21 @@ from monitoring_lib.network import Letter
 
 
 @dataclass(slots=True)
-class Bits(Letter, tag=1, version=1):
+class Bits(Letter, tag=1, version=2):
     """Bits of an FM sketch: `rows` holds the whole row of each of `levels`, `listed` the bits of the others.
 
-    A listed bit is ``bitmap * LEVELS + level`` in `width` bytes, the lowest first. Entries are bits.
+    Listed bits are gaps, as `bits.packed_by_level` makes them. Entries are bits.
     """
 
     version: int
     levels: bytes
     rows: bytes
     listed: bytes
-    width: int
-
-    def __post_init__(self) -> None:
-        if self.width not in (2, 3, 4) or len(self.listed) % self.width:
-            raise ValueError(f"listed: {len(self.listed)} bytes are no bits of {self.width} bytes each")
 
     @property
     def entries(self) -> int:
-        return int(np.bitwise_count(np.frombuffer(self.rows, np.uint8)).sum()) + len(self.listed) // self.width
+        in_rows = np.bitwise_count(np.frombuffer(self.rows, np.uint8)).sum()
+        return int(in_rows + (np.frombuffer(self.listed, np.uint8) < 128).sum())
 
 
 @dataclass(slots=True)
