@@ -64,7 +64,7 @@ def plain_table(path: str, source: Source, needed: Sequence[str], storage: str) 
         found, files = _of_file(path, source, needed)
     else:
         found, files = _of_version(version, needed)
-    told = all(file.records >= 0 and _reachable(file.path, storage) for file in files)
+    told = bool(files) and all(file.records >= 0 and _reachable(file.path, storage) for file in files)
     return PlainTable(found, files) if told and found.keys() == set(needed) and _fits(source, found) else None
 
 

@@ -11,9 +11,11 @@ from deltalake import DeltaTable, write_deltalake
 from pyarrow import parquet
 
 from jobs.input import files
+from jobs.input.plain import plain_table
+from jobs.input.reading import needed_columns
 from monitoring_lib.errors import DataError
 
-from .conftest import table_of
+from .conftest import make_source, table_of
 
 TIMES = pa.array([datetime(2001, 1, 1, tzinfo=UTC), datetime(2001, 1, 2, tzinfo=UTC)], pa.timestamp("us", "UTC"))
 
@@ -96,6 +98,31 @@ def test_every_version_of_a_delta_table_brings_what_it_added(delta, tmp_path):
     digests = [files.digest(file.path) for file, _ in found]
     assert len(set(digests)) == 4
     assert digests == [files.digest(file.path) for file, _ in found]
+
+
+def test_spark_may_read_what_means_the_same_to_it(delta, tmp_path):
+    def kinds(path, **keys):
+        source = make_source(**{"format": "parquet"} | keys)
+        found = plain_table(str(path), source, needed_columns(source), str(tmp_path))
+        return found and (dict(found.columns), [(file.before, file.records) for file in found.files])
+
+    path = tmp_path / "x.parquet"
+    parquet.write_table(table(), path)
+    columns = {"time": "timestamp", "site": "string", "item": "string", "value": "bigint"}
+    assert kinds(path) == (columns, [(0, 2)])
+    assert kinds(path, time_format="%Y") is None
+    assert kinds(path, columns={"time": "time", "site": "site", "item": "time"}) is None
+    parquet.write_table(table(), tmp_path / "a name.parquet")
+    assert kinds(tmp_path / "a name.parquet") is None  # Spark would escape it
+    parquet.write_table(table(time=TIMES.cast(pa.timestamp("ns", "UTC"))), path)
+    assert kinds(path) is None
+    parquet.write_table(table(time=TIMES.cast(pa.timestamp("us"))), path)
+    assert kinds(path, time_zone="Europe/Berlin") is None
+    parquet.write_table(table(SITE=pa.array(["a", "b"])), path)
+    assert kinds(path) is None  # names that differ by capitals
+    assert kinds(f"{delta}@v0", format="delta") == (columns, [(0, 1), (1, 1)])
+    assert kinds(f"{delta}@v2", format="delta") is None  # a compaction brings nothing
+    assert kinds(f"{delta}@v3", format="delta") is None  # a partition whose folder Spark would escape
 
 
 def test_a_version_that_takes_rows_away_is_refused(delta, tmp_path):

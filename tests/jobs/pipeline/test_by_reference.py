@@ -17,7 +17,7 @@ from monitoring_lib.errors import DataError, UsageError
 from monitoring_lib.tables import EVENTS, LANDINGS, QUARANTINE, REFERENCES
 from tests.jobs.pipeline.deployment import HOUR, ONE_PARTITION, RECENT, SOURCE, Deployment, Row, shopping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 COPIED = SOURCE | {"format": "parquet", "path": "data/*.parquet"}
 REFERRED = COPIED | {"land": "reference"}
 EPOCHS = 2
