@@ -1,4 +1,4 @@
-"""`farwatch demo`: six epochs of a generated trace through Airflow, Spark, Delta and Great Expectations.
+"""`farwatch demo`: six epochs of a generated trace through Airflow, Spark, Delta and Great Expectations, and an audit.
 
 Everything happens in a folder of its own, on loopback, and ends with the command.
 """
@@ -14,7 +14,7 @@ from types import FrameType
 
 from jobs.local.demo.report import show
 from jobs.local.demo.view import View, stage
-from jobs.local.demo.watch import watch
+from jobs.local.demo.watch import audit, watch
 from jobs.local.demo.world import SITES, SOURCE, only_one_demo
 from jobs.local.servers import airflow_server, spark_server, standby
 from jobs.local.servers.airflow_server import LONGEST_MIGRATION
@@ -47,6 +47,8 @@ def run(home: Path | None = None, hours: int = 6) -> None:
             with View(begun, world.epochs) as view:
                 done = watch(world, airflow, servers, view)
             airflow.api.patch(f"/dags/epochs-{SOURCE}", {"is_paused": True})
+            with stage(begun, "auditing every answer against all landed events"):
+                audit(world, airflow, servers)
         show(world, done)
         say(f"\nDone in {time.monotonic() - begun:.0f} s; nothing is left running.")
 

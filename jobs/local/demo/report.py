@@ -16,6 +16,7 @@ from jobs.local.demo.view import TaskProgress
 from jobs.local.demo.world import ENVIRONMENT, SOURCE, World
 from jobs.looking import answer_report, printing
 from jobs.looking.answer import look
+from jobs.looking.standing import standing
 from jobs.terminal.wording import counted, printable
 from monitoring_lib.config import load
 from monitoring_lib.tables import LANDINGS, TABLES, VALIDATIONS
@@ -31,7 +32,7 @@ def show(world: World, steps: Sequence[TaskProgress]) -> None:
     for monitor in context.config.monitors_of(SOURCE):
         printing.line("")
         answer_report.show(look(context, monitor.name), as_json=False)
-    for part in (_set_aside, _landed):
+    for part in (_set_aside, _owed, _audited, _landed):
         printing.line("")
         for line in part(context):
             printing.line(line)
@@ -49,6 +50,20 @@ def _set_aside(context: Context) -> list[str]:
         f" ({'; '.join(filter(None, [row['observed'], row['detail']]))})"
         for row in sorted(found, key=lambda row: (row["epoch_start"], row["site"]))
     ] or ["no site was set aside"]
+
+
+def _owed(context: Context) -> list[str]:
+    """Rows that wait for a decision, each with the commands that decide; they need the variables named below."""
+    return [one.text for one in standing(context, context.config.source(SOURCE)).owed]
+
+
+def _audited(context: Context) -> list[str]:
+    """What the audit found of each monitor."""
+    found = {one.monitor.name: one.audited for one in standing(context, context.config.source(SOURCE)).monitors}
+    kept = [one for one in found.values() if one is not None and one.kept == one.epochs]
+    lines = [f"audit: {counted(len(kept), 'monitor')} of {len(found)} kept every promise in every epoch"]
+    broken = {name: one for name, one in found.items() if one is not None and one.kept < one.epochs}
+    return [*lines, *(f"{name}: {one.text}" for name, one in sorted(broken.items()))]
 
 
 def _landed(context: Context) -> list[str]:
@@ -100,6 +115,8 @@ def _next(world: World) -> list[str]:
         f"export FARWATCH_HOME={here} FARWATCH_CONF={here}/conf FARWATCH_ENV={ENVIRONMENT}": "",
         f"{command} query busiest-objects --history 6": "how the answer changed",
         f"{command} status": "what is sealed, and what is stale because of late rows",
+        f"{command} report --out report.html": "one page with all answers over time; open it in a browser",
+        f"{command} inspect busiest-objects --what state": "what the coordinator remembers",
         f"{command} run --source {SOURCE} {span} --revise 'late rows'": "",
     }
     return ["", "what to try next", *(f"  {what:<45}  {why}".rstrip() for what, why in tries.items())]

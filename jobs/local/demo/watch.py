@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+import urllib.parse
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jobs.local.demo.view import TaskProgress, View
@@ -15,8 +16,10 @@ from monitoring_lib.errors import FarwatchError
 from monitoring_lib.verbs import VERBS
 
 DAG = f"epochs-{SOURCE}"
+AUDIT = f"audit-{SOURCE}"
 LONGEST_PARSING = 120.0
 LONGEST_RUNS = 1200.0
+LONGEST_AUDIT = 600.0
 BETWEEN_LOOKS = 0.7
 LINES_OF_LOG = 25
 
@@ -43,6 +46,27 @@ def watch(world: World, airflow: AirflowHome, servers: Servers, view: View) -> l
         if time.monotonic() > deadline:
             raise ServerFailed(f"the epochs did not end within {LONGEST_RUNS:.0f} s; see {airflow.folder}")
         time.sleep(BETWEEN_LOOKS)
+
+
+def audit(world: World, airflow: AirflowHome, servers: Servers) -> None:
+    """Runs the DAG that audits the source over all epochs of the demo; an error if a promise was broken."""
+    api, end = airflow.api, world.epochs[-1] + timedelta(hours=1)
+    span = {"from": f"{world.epochs[0]:%Y-%m-%dT%H:%MZ}", "to": f"{end:%Y-%m-%dT%H:%MZ}"}
+    api.patch(f"/dags/{AUDIT}", {"is_paused": False})
+    run = api.post(f"/dags/{AUDIT}/dagRuns", {"logical_date": None, "conf": span})["dag_run_id"]
+    deadline = time.monotonic() + LONGEST_AUDIT
+    while (state := _state(api, run)) not in ("success", "failed"):
+        servers.check()
+        if time.monotonic() > deadline:
+            raise ServerFailed(f"the audit did not end within {LONGEST_AUDIT:.0f} s; see {airflow.folder}")
+        time.sleep(BETWEEN_LOOKS)
+    api.patch(f"/dags/{AUDIT}", {"is_paused": True})
+    if state == "failed":
+        raise FarwatchError(f"the audit failed; {_ending(airflow, 'audit')}")
+
+
+def _state(api: AirflowApi, run: str) -> str:
+    return str(api.get(f"/dags/{AUDIT}/dagRuns/{urllib.parse.quote(run, safe='')}")["state"])
 
 
 def _wait_for_dag(api: AirflowApi, servers: Servers) -> None:
@@ -77,7 +101,13 @@ def _seconds(task: dict[str, Any]) -> float:
 
 
 def _raise_failed(airflow: AirflowHome, step: TaskProgress) -> None:
-    logs = sorted((airflow.folder / "logs").rglob(f"*task_id={step.verb}/*.log"), key=lambda path: path.stat().st_mtime)
-    said = "\n".join(logs[-1].read_text(errors="replace").splitlines()[-LINES_OF_LOG:]) if logs else ""
-    where = logs[-1] if logs else airflow.folder
-    raise FarwatchError(f"{step.verb} of epoch {step.epoch:%H:%M} failed; {where} ends with:\n{said}")
+    raise FarwatchError(f"{step.verb} of epoch {step.epoch:%H:%M} failed; {_ending(airflow, step.verb)}")
+
+
+def _ending(airflow: AirflowHome, task: str) -> str:
+    """The last lines of a task's newest log, with its place."""
+    logs = sorted((airflow.folder / "logs").rglob(f"*task_id={task}/*.log"), key=lambda path: path.stat().st_mtime)
+    if not logs:
+        return f"{airflow.folder} holds no log of it"
+    said = "\n".join(logs[-1].read_text(errors="replace").splitlines()[-LINES_OF_LOG:])
+    return f"{logs[-1]} ends with:\n{said}"

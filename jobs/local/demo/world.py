@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import gzip
 import os
 import shutil
 from collections.abc import Iterator
@@ -23,6 +25,10 @@ ENVIRONMENT = "demo"
 SITES, SEED = 30, 7
 EVENTS_PER_HOUR = 20_000
 BROKEN_ROWS = 5
+MONITORS = (
+    "busiest-objects", "heaviest-objects-3h", "distinct-objects-today", "flash-crowds-10m", "frequent-objects",
+)  # fmt: skip
+"""Of the project's own monitors: a few different questions, so that the demo is short to run and to read."""
 
 
 @dataclass
@@ -63,15 +69,14 @@ class World:
         base = PROJECT / "conf" / "base"
         if not (base / "sources" / f"{SOURCE}.yml").exists() or not self.dags.exists():
             raise UsageError(f"{PROJECT} holds no conf or dags; run the demo from a work tree of the project")
-        monitors = [
-            path
-            for path in sorted((base / "monitors").glob("*.yml"))
-            if yaml.safe_load(path.read_text(encoding="utf-8")).get("source") == SOURCE
-        ]
+        monitors = [base / "monitors" / f"{name}.yml" for name in MONITORS]
         for path in (base / "farwatch.yml", base / "sources" / f"{SOURCE}.yml", *monitors):
             self._put(self.folder / "conf" / path.relative_to(PROJECT / "conf"), path.read_text(encoding="utf-8"))
         overlay = self.folder / "conf" / ENVIRONMENT
-        own = {"origin": f"{self.origin:%Y-%m-%dT%H:%MZ}", "airflow": {"catchup": True}}
+        own = {
+            "origin": f"{self.origin:%Y-%m-%dT%H:%MZ}", "airflow": {"catchup": True},
+            "late": {"horizon": "1d", "revise": "auto"},
+        }  # fmt: skip
         self._put(overlay / "sources" / f"{SOURCE}.yml", yaml.safe_dump(own))
         settings = {
             "storage": {"coordinator": "tables/coordinator", "sites": "tables/sites"},
@@ -84,7 +89,10 @@ class World:
         path.write_text(text, encoding="utf-8")
 
     def generate(self) -> None:
-        """The trace: a site is silent for an hour, some rows are late, some are broken, a file comes twice."""
+        """The trace: a site is silent for an hour, some rows are late, some are broken, a file comes twice.
+
+        In the last hour but one a site reports a negative number of bytes: it is set aside, and its rows are owed.
+        """
         self.trace: GeneratedTrace = generate(
             "cdn",
             self.folder / "arriving",
@@ -95,6 +103,12 @@ class World:
             events_per_hour=EVENTS_PER_HOUR,
             corrupt=BROKEN_ROWS,
         )
+        odd = {file.repeats for file in self.trace.files} | {one.path for one in self.trace.facts.corrupt}
+        spoilt = next(
+            file for file in self.trace.files
+            if file.hour == self.hours - 2 and file.rows and not file.repeats and file.path not in odd
+        )  # fmt: skip
+        _spoil(self.folder / "arriving" / spoilt.path)
 
     def deliver(self, hour: int) -> None:
         """Lets the files of an hour arrive where the source looks for them."""
@@ -104,6 +118,16 @@ class World:
             arriving = self.folder / "arriving" / file.path
             if file.hour == hour and arriving.exists():
                 arriving.rename(place / file.path)
+
+
+def _spoil(path: Path) -> None:
+    """The file with one more row, whose value no gate lets pass."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    value = rows[0].index("value")
+    rows.append([*rows[-1][:value], "-1", *rows[-1][value + 1 :]])
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
 
 
 @contextmanager

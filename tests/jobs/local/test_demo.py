@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ import pytest
 
 from jobs.epoch.context import Context
 from jobs.local import up_down
-from jobs.local.demo.world import PROJECT, SOURCE, World, only_one_demo
+from jobs.local.demo.world import MONITORS, SOURCE, World, only_one_demo
 from jobs.local.servers.process import accepts_connections, is_guard
 from monitoring_lib.config import faults, load
 from monitoring_lib.errors import UsageError
@@ -73,7 +74,8 @@ def test_its_configuration_is_the_projects_own_with_other_times_and_places(world
     assert faults(world.folder / "conf", "demo") == []
     config = load(world.folder / "conf", "demo")
     assert list(config.sources) == [SOURCE]
-    assert len(config.monitors_of(SOURCE)) == len(list((PROJECT / "conf/base/monitors").glob("*.yml")))
+    assert {one.name for one in config.monitors_of(SOURCE)} == set(MONITORS)
+    assert len({one.question for one in config.monitors_of(SOURCE)}) >= 4
     assert config.source(SOURCE).origin == int(world.origin.timestamp()) * 1_000_000
 
 
@@ -84,6 +86,17 @@ def test_an_hour_of_files_arrives_at_a_time(world: World) -> None:
     there = sorted((world.folder / "data").rglob("*.csv.gz"))
     assert {path.name[:13] for path in there} == {f"{world.epochs[1]:%Y%m%dT%H%M}"}
     assert len(there) == len([file for file in world.trace.files if file.hour == 1])
+
+
+def test_a_site_reports_what_cannot_be_in_the_last_hour_but_one(world: World) -> None:
+    world.generate()
+    bad = [
+        file
+        for file in world.trace.files
+        if (world.folder / "arriving" / file.path).exists()
+        and gzip.decompress((world.folder / "arriving" / file.path).read_bytes()).rstrip().endswith(b",-1")
+    ]
+    assert [file.hour for file in bad] == [HOURS - 2]
 
 
 def test_two_demos_in_one_place_are_refused(tmp_path: Path) -> None:
@@ -126,7 +139,15 @@ def test_a_scheduler_runs_three_epochs_of_the_real_thing_and_a_second_demo_works
         seals = context.lake.ledger.seals(SOURCE, monitor.name)[:HOURS]
         assert len(seals) == HOURS
         assert [after.parent for after in seals[1:]] == [before.digest for before in seals[:-1]]
-    for said in ("busiest-objects", "shipping every count", "set aside: site", "in quarantine", "what to try next"):
+    for said in (
+        "busiest-objects",
+        "shipping every count",
+        "set aside: site",
+        "owed; take them in by `farwatch admit cdn",
+        "5 monitors of 5 kept every promise",
+        "in quarantine",
+        "what to try next",
+    ):
         assert said in text
     assert "task in Airflow" in text
 
