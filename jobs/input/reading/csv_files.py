@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -40,14 +41,19 @@ class CsvFile:
             return
         text = MarkedText(self._stream)
         line, last = 1, ""
+        reader = self._open(text)
         try:
-            for batch in self._open(text):
+            for batch in reader:
                 chunk, broken = self._numbered(batch, line, text.marked)
                 line += len(chunk) + len(broken)
                 last = chunk.raw(len(chunk) - 1) if len(chunk) else last
                 yield chunk, broken
         except pa.ArrowInvalid as error:
             raise DataError(f"{self._stream.path}: after record {line - 1}: {_explained(error)}") from error
+        except GeneratorExit:
+            text.end()
+            _use_up(reader)
+            raise
         left, self._broken = self._broken, []
         last = left[-1].raw if left else last
         if text.quotes % 2 and "\n" in last:
@@ -113,6 +119,13 @@ class CsvFile:
         writer = csv.writer(line, delimiter=self._options.delimiter, lineterminator="")
         writer.writerow([column[row].as_py() for column in columns.values()])
         return without_marks(line.getvalue())
+
+
+def _use_up(reader: arrow_csv.CSVStreamingReader) -> None:
+    """Waits for what Arrow reads ahead: a thread of it that still reads when Python ends would abort the process."""
+    with suppress(pa.ArrowInvalid):  # of a record that the end cuts in two; nobody wants it any more
+        for _ in reader:
+            pass
 
 
 def _without_marks(name: str, column: pa.Array, reasons: Reasons) -> pa.Array:

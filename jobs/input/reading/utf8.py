@@ -27,8 +27,15 @@ class MarkedText:
         self.marked = False
         self.quotes = 0
         self.closed = False
+        self._is_over = False
+
+    def end(self) -> None:
+        """Nothing more is read of the stream."""
+        self._is_over = True
 
     def read(self, size: int) -> bytes:
+        if self._is_over:
+            return b""
         text, piece = "", b"-"
         while piece and not text:  # a piece may hold no more than the beginning of a character
             piece = self._stream.read(size)

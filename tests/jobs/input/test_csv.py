@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -194,3 +196,29 @@ def test_what_a_csv_writer_writes_is_read_back(rows, records):
         writer.writerow(["2001-01-01T00:00:00Z", site, item, value])
     found = rows(text.getvalue())
     assert [(row["site"], row["item"], row["value"]) for row in found] == records
+
+
+LEFT_EARLY = """
+import sys, time
+from jobs.input.reading import read
+from jobs.input.reading.utf8 import MarkedText
+from tests.jobs.input.conftest import make_source
+
+quick = MarkedText.read
+
+def slow(self, size):
+    time.sleep(0.3)
+    return quick(self, size)
+
+MarkedText.read = slow
+for batch in read(sys.argv[1], make_source(), 10):
+    break
+"""
+
+
+def test_a_file_that_is_left_early_does_not_abort_the_process(tmp_path, project):
+    """Arrow reads ahead in a thread of its own, which must not be in the middle of Python when that ends."""
+    (tmp_path / "file.csv").write_text("time,site,item,value\n" + "2001-01-01,s,i,1\n" * 400_000)
+    command = [sys.executable, "-c", LEFT_EARLY, str(tmp_path / "file.csv")]
+    ended = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, "")
