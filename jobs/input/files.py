@@ -18,6 +18,7 @@ from pyarrow import fs
 from jobs.input import versions as delta_versions
 from jobs.input.storage import locate, storage_fault
 from jobs.input.streams import CHUNK, Stream, open_stream
+from monitoring_lib.suggest import nearest
 
 __all__ = ["FoundFile", "Stream", "digest", "find", "is_as_found", "open_stream"]
 
@@ -114,3 +115,11 @@ def _entries(system: fs.FileSystem, folder: str) -> Iterator[fs.FileInfo]:
     for entry in system.get_file_info(fs.FileSelector(folder, allow_not_found=True)):
         if entry.base_name[:1] not in (".", "_"):
             yield entry
+
+
+def nearest_beside(path: Path) -> str:
+    """Which file of the folder may have been meant by a path that is not there."""
+    try:
+        return nearest(path.name, [entry.name for entry in path.parent.iterdir()][:50])
+    except OSError:
+        return ""

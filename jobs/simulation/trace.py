@@ -14,7 +14,6 @@ from monitoring_lib.config import Monitor, Source, check_together, parse_source
 from monitoring_lib.epochs import format_duration, format_time, parse_duration, parse_time
 from monitoring_lib.errors import UsageError
 from monitoring_lib.protocols import find_question
-from monitoring_lib.suggest import nearest
 
 SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 COMPRESSIONS = (".gz", ".xz", ".zst")
@@ -63,7 +62,7 @@ def open_trace(monitor: Monitor, asked: Asked, known: Source | None, home: Path)
     if asked.trace is not None and (home / pattern).is_dir():
         paths = [path for path in paths if _format_of(path) is not None]
     if not paths:
-        raise UsageError(f"--trace {pattern}: there is no such file{_neighbours(home / pattern)}")
+        raise UsageError(f"--trace {pattern}: there is no such file{files.nearest_beside(home / pattern)}")
     source = _source(monitor, asked, known, paths, pattern)
     check_together(monitor, source)
     origin = source.origin if asked.origin or known is not None else None
@@ -200,13 +199,6 @@ def _without_repeats(paths: list[str]) -> tuple[tuple[str, ...], dict[str, str]]
         if kept != path:
             repeats[path] = kept
     return tuple(path for path in paths if path not in repeats), repeats
-
-
-def _neighbours(path: Path) -> str:
-    try:
-        return nearest(path.name, [entry.name for entry in path.parent.iterdir()][:50])
-    except OSError:
-        return ""
 
 
 def column_pairs(text: str | None) -> dict[str, str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from jobs.command.starting.guesses import ALL_ROWS, Guess, Guesses
+from jobs.command.starting.naming import expression_of
 from jobs.command.starting.sample import Sample
 from monitoring_lib.epochs import format_time
 
@@ -14,7 +14,7 @@ from monitoring_lib.epochs import format_time
 def source_text(name: str, path: str, sample: Sample, found: Guesses) -> str:
     """YAML; every text out of the file's own words is quoted as JSON, which YAML reads alike."""
     columns = ", ".join(
-        f"{role}: {json.dumps(_expression(one), ensure_ascii=False)}" for role, one in found.columns.items()
+        f"{role}: {json.dumps(expression_for(one), ensure_ascii=False)}" for role, one in found.columns.items()
     )
     lines = [
         f"# Written by `farwatch init`; {sample.rows:,} rows of {sample.path.name} were looked at.",
@@ -40,13 +40,8 @@ def source_text(name: str, path: str, sample: Sample, found: Guesses) -> str:
     return "\n".join(lines) + "\n"
 
 
-def expression_of(name: str) -> str:
-    """A column's name as an expression: in backquotes where it could be read as another one."""
-    return "`" + name.replace("`", "``") + "`" if re.search(r"[(),'`]", name) else name
-
-
-def _expression(one: Guess) -> str:
-    return one.column if one.column == ALL_ROWS else expression_of(one.column)
+def expression_for(one: Guess) -> str:
+    return one.column if one.column == ALL_ROWS or one.parts else expression_of(one.column)
 
 
 def layout_of(sample: Sample) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 
+from jobs.command.starting.naming import expression_of
 from jobs.command.starting.sample import Sample
 from jobs.command.starting.times import Written, written
 from monitoring_lib.epochs import format_duration, parse_duration
@@ -15,19 +16,27 @@ from monitoring_lib.epochs import format_duration, parse_duration
 NAMES = {
     "time": ("time", "timestamp", "ts", "datetime", "date", "when", "@timestamp", "event_time", "created_at", "start"),
     "site": ("site", "host", "server", "region", "country", "origin", "station", "sensor", "mote", "vm", "router",
-             "location", "city", "shop", "store", "subnet", "node", "device", "datacenter", "node_id", "machine"),
+             "location", "city", "shop", "store", "subnet", "node", "device", "datacenter", "node_id", "machine",
+             "state", "branch", "dc"),
     "item": ("item", "url", "path", "page", "query", "product", "sku", "dest", "destination", "key", "title", "object",
              "asset", "user", "uri", "name"),
     "value": ("value", "amount", "bytes", "size", "count", "quantity", "temperature", "duration", "delay", "price",
-              "reading", "latency", "load"),
+              "reading", "latency", "load", "cents", "total", "sales", "qty", "cost", "usage", "clicks"),
 }  # fmt: skip
 """What columns are called, the likelier name first."""
+NUMBERED = {"id", "code", "port", "year", "zip", "status", "number", "no", "lat", "lon"}
+"""Numbers under such a name are names: nobody adds them up."""
+NOTHING = {"na", "n/a", "nan", "null", "none", "-", "?"}
+"""How files say that there is no number."""
 EPOCHS = ("1m", "5m", "15m", "1h", "6h", "1d", "7d", "30d")
 FEWEST_EPOCHS = 12
 ALL_ROWS = "'all'"
 """The site where a file names none: a text instead of a column."""
 MOST_SITES = 5_000
+MOST_UNNAMED_SITES = 50
 _WIDE = re.compile(r"(.*?)(\d+)$")
+_CLOCK_TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?")
+_COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
 FEWEST_WIDE = 8
 
 
@@ -38,6 +47,8 @@ class Guess:
     column: str
     why: str
     others: Sequence[str] = ()
+    parts: Sequence[str] = ()
+    """The columns that an expression is made of."""
 
     @property
     def is_sure(self) -> bool:
@@ -69,8 +80,8 @@ def guess(sample: Sample) -> Guesses:
     found = Guesses()
     _time(texts, found)
     _wide(list(texts), found)
-    free = [name for name in texts if name not in (found.columns["time"].column if "time" in found.columns else "",)
-            and not _in_wide(name, found)]  # fmt: skip
+    times = [found.columns["time"].column, *found.columns["time"].parts] if "time" in found.columns else []
+    free = [name for name in texts if name not in times and not _in_wide(name, found)]
     _site(texts, free, found)
     _value(texts, [name for name in free if name != found.columns["site"].column], found)
     _item(texts, free, found)
@@ -82,8 +93,12 @@ def _rank(name: str, role: str) -> int:
     plain, names = name.strip().lower(), NAMES[role]
     if plain in names:
         return names.index(plain)
-    parts = set(re.split(r"[^a-z0-9]+", plain))
-    return len(names) + 1 if parts.isdisjoint(names) else len(names)
+    return len(names) + 1 if _words(name).isdisjoint(names) else len(names)
+
+
+def _words(name: str) -> set[str]:
+    """Of `latencyMs` and `latency_ms` alike: latency, ms."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)}
 
 
 def _time(texts: Mapping[str, Sequence[str]], found: Guesses) -> None:
@@ -102,6 +117,25 @@ def _time(texts: Mapping[str, Sequence[str]], found: Guesses) -> None:
         else "every one of them is a time"
     )
     found.columns["time"], found.time = Guess(best, why, rivals), how
+    if how.format == "auto" and all(moment % parse_duration("1d") == 0 for moment in how.times):
+        _time_of_day(texts, best, found)
+
+
+def _time_of_day(texts: Mapping[str, Sequence[str]], date: str, found: Guesses) -> None:
+    """A date in one column, the time of day in another."""
+    clocks = [
+        name for name, column in texts.items()
+        if column and len(column) == len(texts[date]) and all(map(_CLOCK_TIME.fullmatch, column))
+    ]  # fmt: skip
+    if not clocks:
+        return
+    best, *rivals = sorted(clocks, key=lambda name: _rank(name, "time"))
+    how = written([f"{day} {clock}" for day, clock in zip(texts[date], texts[best], strict=True)])
+    column = f"concat({expression_of(date)}, ' ', {expression_of(best)})"
+    if how is not None:
+        others = [f"concat({expression_of(date)}, ' ', {expression_of(name)})" for name in rivals]
+        found.columns["time"] = Guess(column, "a date, and the time of day beside it", others, [date, *clocks])
+        found.time = how
 
 
 def _wide(names: Sequence[str], found: Guesses) -> None:
@@ -130,7 +164,9 @@ def _site(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guesse
     named = sorted((name for name in free if _rank(name, "site") <= len(NAMES["site"])), key=lambda n: _rank(n, "site"))
     fit = [name for name in named if 1 <= len(set(texts[name])) <= MOST_SITES]
     if not fit:
-        found.columns["site"] = Guess(ALL_ROWS, "no column names a place: one site for all rows")
+        few = [n for n in free if 2 <= len(set(texts[n])) <= MOST_UNNAMED_SITES and not _numbers(texts[n])]
+        few = [n for n in few if len(set(texts[n])) < len(texts[n]) / 2 and _rank(n, "item") > len(NAMES["item"])]
+        found.columns["site"] = Guess(ALL_ROWS, "no column names a place: one site for all rows", few[:5])
         return
     best = fit[0]
     rivals = [name for name in fit[1:] if _rank(name, "site") == _rank(best, "site")]
@@ -144,7 +180,9 @@ def _value(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guess
     numbers = {name: values for name in free if (values := _numbers(texts[name]))}
     named = [name for name in numbers if _rank(name, "value") <= len(NAMES["value"])]
     fractions = [n for n, values in numbers.items() if any(int(value.as_tuple().exponent) < 0 for value in values)]
-    fit = sorted(named, key=lambda name: _rank(name, "value")) or fractions
+    whole = [name for name in numbers if _words(name).isdisjoint(NUMBERED) and len(set(texts[name])) > 2]
+    fit = sorted(named, key=lambda name: _rank(name, "value")) or fractions or whole
+    fit = [name for name in fit if _rank(name, "item") > len(NAMES["item"])]
     if not fit:
         return
     best, values = fit[0], numbers[fit[0]]
@@ -152,13 +190,15 @@ def _value(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guess
     found.scale, found.is_signed = 10 ** min(places, 6), min(values) < 0
     found.spread = float(max(values) - min(values))
     rivals = [name for name in fit[1:] if _rank(name, "value") == _rank(best, "value")][:5]
-    found.columns["value"] = Guess(best, f"numbers from {min(values)} to {max(values)}", rivals)
+    lacking = len(texts[best]) - len(values)
+    aside = f", {lacking:,} rows say that there is none and will be set aside" if lacking else ""
+    found.columns["value"] = Guess(best, f"numbers from {min(values)} to {max(values)}{aside}", rivals)
 
 
 def _numbers(texts: Sequence[str]) -> list[Decimal]:
-    """The texts as numbers; none where one of them is not."""
+    """The texts as numbers, but those that say that there is none; no numbers where one of them is something else."""
     try:
-        found = [Decimal(text) for text in texts]
+        found = [Decimal(text) for text in texts if text.lower() not in NOTHING]
     except InvalidOperation:
         return []
     return found if all(number.is_finite() for number in found) else []
@@ -172,12 +212,17 @@ def _item(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guesse
         rivals = [name for name in named[1:] if _rank(name, "item") == _rank(named[0], "item")]
         found.columns["item"] = Guess(named[0], f"{len(set(texts[named[0]])):,} different ones", rivals)
         return
-    words = [name for name in rest if texts[name] and not _numbers(texts[name])]
+    words = [name for name in rest if texts[name] and not _numbers(texts[name]) and not has_commas(texts[name])]
     if words:
         best, *rivals = sorted(words, key=lambda name: -len(set(texts[name])))
         found.columns["item"] = Guess(
             best, f"the texts with most different ones, {len(set(texts[best])):,}", rivals[:5]
         )
+
+
+def has_commas(texts: Sequence[str]) -> bool:
+    """Whether these are numbers with a decimal comma: no source can read them."""
+    return bool(texts) and all(map(_COMMA_NUMBER.fullmatch, texts))
 
 
 def choose_epoch(found: Guesses, first: int, last: int) -> None:

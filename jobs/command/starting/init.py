@@ -13,7 +13,7 @@ import typer
 
 from jobs.command import check_config
 from jobs.command.starting.drafts import monitor_texts, source_text
-from jobs.command.starting.guesses import Guess, Guesses, choose_epoch, guess
+from jobs.command.starting.guesses import Guess, Guesses, choose_epoch, guess, has_commas
 from jobs.command.starting.sample import Sample, sample_of
 from jobs.command.starting.span import span_of
 from jobs.input import files
@@ -64,6 +64,9 @@ def _show(sample: Sample, found: Guesses) -> None:
         unsure = f"; it could also be {', '.join(one.others)}" if one.others else ""
         example = f" ({shown})" if shown else ""
         printing.line(f"  {role}: {printable(one.column, 80)}{example}, {ROLES[role]}: {one.why}{unsure}")
+    for name, column in sample.columns.items():
+        if has_commas([text for text in column if text is not None]):
+            printing.line(f"  {printable(name, 80)}: numbers with a decimal comma, which no source reads; write points")
     if found.wide is not None:
         printing.line(f"  readings: {found.wide[0]} to {found.wide[1]}, one a column")
 
@@ -77,7 +80,7 @@ def _decide(found: Guesses, ask: bool) -> None:
     for role, one in found.columns.items():
         if not one.is_sure and ask:
             chosen = _choose(f"{role}, {ROLES[role]}", [one.column, *one.others])
-            found.columns[role] = Guess(chosen, one.why)
+            found.columns[role] = Guess(chosen, one.why, parts=one.parts if chosen.startswith("concat(") else ())
     if found.time.others:
         formats = [found.time.format, *found.time.others]
         if ask:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from jobs.input.files import nearest_beside
 from jobs.input.streams import open_stream
 from monitoring_lib.errors import DataError, UsageError
 
@@ -43,7 +44,7 @@ class Sample:
 def sample_of(path: Path) -> Sample:
     """The first rows; DataError or UsageError where the file is not one that a source can have."""
     if not path.exists():
-        raise UsageError(f"{path}: there is no such file")
+        raise UsageError(f"{path}: there is no such file{nearest_beside(path)}")
     if (path / "_delta_log").is_dir():
         return Sample(path, "delta", _of_batches(_delta(path)))
     if path.is_dir():
@@ -105,6 +106,9 @@ def _delimiter(lines: str) -> str:
         lengths = {len(row) for row in csv.reader(io.StringIO(lines), delimiter=delimiter) if row}
         if len(lengths) <= 2 and max(lengths, default=0) > most:  # the last line may be cut off
             best, most = delimiter, max(lengths)
+    if most == 1:  # nothing else cuts the lines: perhaps single spaces do, as in logs
+        lengths = {len(row) for row in csv.reader(io.StringIO(lines), delimiter=" ") if row}
+        best = " " if len(lengths) <= 2 and max(lengths, default=0) > 2 else best
     return best
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
-from jobs.command.starting.drafts import expression_of, layout_of
+from jobs.command.starting.drafts import expression_for, layout_of
 from jobs.command.starting.guesses import Guesses
 from jobs.command.starting.sample import Sample
 from jobs.input import files
@@ -24,7 +24,7 @@ def span_of(paths: Sequence[files.FoundFile], sample: Sample, found: Guesses) ->
     source = parse_source(
         {
             "name": "looked-at", "format": sample.format, "path": sample.path.name, "epoch": "1h",
-            "origin": "1970-01-01", "columns": {"time": expression_of(found.columns["time"].column), "site": "'all'"},
+            "origin": "1970-01-01", "columns": {"time": expression_for(found.columns["time"]), "site": "'all'"},
             "time_format": found.time.format, "csv": layout_of(sample),
         },
         str(sample.path),

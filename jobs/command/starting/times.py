@@ -13,7 +13,8 @@ PATTERNS = (
     "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%Y", "%m/%d/%Y",
     "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y", "%d-%m-%Y %H:%M:%S", "%d-%m-%Y", "%Y/%m/%d %H:%M:%S",
     "%Y/%m/%d %H:%M", "%Y/%m/%d", "%Y%m%d%H%M%S", "%Y%m%d", "%d/%b/%Y:%H:%M:%S %z", "%d %b %Y %H:%M:%S",
-    "%b %d %Y %H:%M:%S", "%a %b %d %H:%M:%S %Y",
+    "%b %d %Y %H:%M:%S", "%a %b %d %H:%M:%S %Y", "%d-%b-%Y %H:%M:%S", "%d-%b-%Y", "%m/%d/%Y %I:%M:%S %p",
+    "%m/%d/%Y %I:%M %p", "%Y-%m-%d %I:%M:%S %p",
 )  # fmt: skip
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d(:\d\d){0,2}(\.\d+)?(Z|z|[+-]\d\d:?\d\d)?)?")
 _NUMBER = re.compile(r"\d{1,18}(\.\d+)?")

@@ -172,18 +172,3 @@ def test_files_that_no_source_can_have_are_refused_by_name(
 def test_a_file_without_times_is_refused_with_what_to_do(home: Path, made: Made) -> None:
     with pytest.raises(UsageError, match="no column holds times"):
         init.run([made("names.csv", "site,item\na,b1\nc,d2\n")], yes=True)
-
-
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        ("wiki_edits_2015-09-12.csv.gz", {"time": "time", "site": "site", "item": "item", "value": "value"}),
-        ("nasa_http_1995-08-01.csv.gz", {"time": "time", "site": "host", "item": "item", "value": "value"}),
-        ("wc98_requests_per_minute.csv.gz", {"time": "time", "site": "'all'", "value": "value"}),
-        ("zeek_dns_wrccdc_2018-03-24.csv.xz", {"time": "time", "site": "site", "item": "item"}),
-        ("planetlab_cpu_5days.csv.xz", {"time": "date", "site": "vm"}),
-        ("beijing_air_2013-15.csv.xz", {"time": "time", "site": "site", "value": "PM2.5"}),
-    ],
-)
-def test_real_files_are_guessed_right(traces: Path, file: str, expected: dict[str, str]) -> None:
-    assert roles(traces / file) == expected
