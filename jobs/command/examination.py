@@ -19,12 +19,13 @@ from urllib.parse import urlsplit
 from packaging.requirements import Requirement
 
 from jobs.epoch.context import Context
+from jobs.lake.upkeep import held_since
 from jobs.local import up_down
-from jobs.local.servers.process import is_guard
+from jobs.local.servers.process import accepts_connections, is_guard
 from jobs.looking.standing import standing
 from jobs.spark.options import delta_jars
 from jobs.spark.session import REMOTE
-from jobs.spark.token import split_token
+from jobs.spark.token import split_token, token_file
 from jobs.terminal.wording import counted, printable, size
 from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.errors import FarwatchError, UsageError
@@ -35,6 +36,8 @@ LEAST_FREE = 2 * 1024**3
 MOST_SKEW = 5.0
 """Seconds that the clock of the storage may differ from this machine's."""
 PATIENCE = 3.0
+LONGEST_HELD = 3600.0
+"""Seconds after which whoever holds a lock of a table most likely hangs."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ def of_deployment(context: Context) -> Iterator[Line]:
         else:
             yield from _folder(name, context.home / path)
     yield _spark(context)
+    yield _token(context)
     yield from _servers()
+    yield from _locks(context)
     yield from _tables(context)
 
 
@@ -123,13 +128,19 @@ def _folder(name: str, folder: Path) -> Iterator[Line]:
         return
     if abs(skew) > MOST_SKEW:
         yield Line(f"clock of {name}", f"its storage is {skew:+.0f} s from this machine", "set both clocks by NTP")
+    else:
+        yield Line(f"clock of {name}", "its storage and this machine agree")
+
+
+def _remote(context: Context) -> str | None:
+    settings = context.config.settings.spark
+    return os.environ.get(REMOTE) or (settings.remote if settings.mode == "connect" else None)
 
 
 def _spark(context: Context) -> Line:
-    settings = context.config.settings.spark
-    remote = os.environ.get(REMOTE) or (settings.remote if settings.mode == "connect" else None)
+    remote = _remote(context)
     if not remote:
-        return Line("Spark", f"a session in each process ({settings.master})")
+        return Line("Spark", f"a session in each process ({context.config.settings.spark.master})")
     try:
         address, _ = split_token(remote)
     except FarwatchError as error:
@@ -142,9 +153,34 @@ def _spark(context: Context) -> Line:
     return Line("Spark", f"a Connect server answers at {address}")
 
 
+def _token(context: Context) -> Line:
+    """Without a token, whoever reaches a Spark Connect server runs code as its owner."""
+    place = token_file(_remote(context) or "")
+    if place is None:
+        says = "no Spark Connect server" if not _remote(context) else "the address of the Spark server names none"
+        return Line("token", says)
+    if place.exists() and stat.S_IMODE(place.stat().st_mode) & 0o077:
+        return Line("token", f"{place} can be read by others", f"chmod 600 {place}, then start the server again")
+    if not place.exists():
+        return Line("token", f"{place} is not there", "start the server again: `farwatch down`, then `farwatch up`")
+    return Line("token", f"{place}, for its owner alone")
+
+
+def _port(url: str) -> Line:
+    """Of the user interface that runs, or that `farwatch up` would start."""
+    port = urlsplit(url).port or up_down.USUAL_PORT
+    answers = accepts_connections(port)
+    if url and not answers:
+        return Line("port", f"nothing answers at {url}", "run `farwatch down`, then `farwatch up`")
+    if url:
+        return Line("port", f"{port} answers")
+    return Line("port", f"{port} is taken: `farwatch up` takes another one" if answers else f"{port} is free")
+
+
 def _servers() -> Iterator[Line]:
     """What `farwatch up` says is running, and whether secrets are the owner's alone."""
     running = up_down.running()
+    yield _port(running.url if running is not None else "")
     if running is None:
         yield Line("servers", "`farwatch up` has none running here")
         return
@@ -159,6 +195,19 @@ def _servers() -> Iterator[Line]:
         yield Line("password", f"{secret} can be read by others", f"chmod 600 {secret}")
 
 
+def _locks(context: Context) -> Iterator[Line]:
+    held = {
+        table.name: since for table in TABLES.values()
+        if (since := held_since(context.lake.store_of(table).location(table))) is not None
+    }  # fmt: skip
+    stale = {name: since for name, since in held.items() if time.time() - since > LONGEST_HELD}
+    for name, since in stale.items():
+        says = f"the table {name} is being rewritten since {format_time(int(since * 1e6))}"
+        yield Line("locks", says, "end that process (`fuser` names it), or restart the machine that holds it")
+    if not stale:
+        yield Line("locks", f"{counted(len(held), 'table')} being rewritten now" if held else "none is held")
+
+
 def _tables(context: Context) -> Iterator[Line]:
     there = 0
     for table in TABLES.values():
@@ -168,15 +217,18 @@ def _tables(context: Context) -> Iterator[Line]:
             yield Line(f"table {table.name}", str(error), "restore the table from a copy")
     yield Line("tables", f"{there} of {counted(len(TABLES), 'table')} are there")
     if not there:
+        yield Line("chains", "none yet")
         return
     yield from _clock_of_seals(context)
+    stale, chains = 0, 0
     for _, source in sorted(context.config.sources.items()):
-        found = standing(context, source)
-        for one in found.monitors:
+        for one in standing(context, source).monitors:
+            chains += 1
             if one.stale is not None:
+                stale += 1
                 yield Line(f"chain of {one.monitor.name}", one.stale.why, f"`{one.stale.command}`")
-        stale = sum(one.stale is not None for one in found.monitors)
-        yield Line(f"source {source.name}", f"{counted(len(found.monitors), 'monitor')}, {stale} stale")
+    if not stale:
+        yield Line("chains", f"{counted(chains, 'monitor')}, none stale")
 
 
 def _clock_of_seals(context: Context) -> Iterator[Line]:

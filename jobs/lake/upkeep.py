@@ -74,6 +74,18 @@ def alone(folder: str, doing: str = "rewriting", patience: float = 0.0) -> Itera
         yield ours
 
 
+def held_since(folder: str, doing: str = "rewriting") -> float | None:
+    """When the one who does this with the table began, in seconds since 1970; None if nobody does.
+
+    A process that ends gives its lock back, however it ends: only one that hangs holds it for long.
+    """
+    path = Path(folder) / f"_{doing}"
+    if "://" in folder or not path.exists():
+        return None
+    with open(path) as lock:
+        return None if _taken(lock) else path.stat().st_mtime
+
+
 def _taken(lock: IO[str]) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -39,21 +39,27 @@ def with_token_file(remote: str, place: Path) -> str:
     return f"{remote}/;{_PARAMETER}{quote(str(place))}"
 
 
+def token_file(remote: str) -> Path | None:
+    """The file that an address names, None where it names none."""
+    named = [unquote(one.removeprefix(_PARAMETER)) for one in remote.split(";") if one.startswith(_PARAMETER)]
+    return Path(named[-1]) if named else None
+
+
 def split_token(remote: str) -> tuple[str, str]:
     """The address without the file, and the token that lies in it; '' where none is named.
 
     The first is for people: a token never stands in a message.
     """
     address, *parameters = remote.split(";")
-    files = [unquote(one.removeprefix(_PARAMETER)) for one in parameters if one.startswith(_PARAMETER)]
+    place = token_file(remote)
     bare = ";".join([address, *(one for one in parameters if not one.startswith(_PARAMETER))])
-    if not files:
+    if place is None:
         return remote, ""
     try:
-        return bare, Path(files[-1]).read_text(encoding="utf-8").strip()
+        return bare, place.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise SparkUnavailable(
-            f"the token of the Spark Connect server at {bare} cannot be read from {files[-1]} ({error.strerror});"
+            f"the token of the Spark Connect server at {bare} cannot be read from {place} ({error.strerror});"
             " it is there while the server runs, for its owner alone"
         ) from error
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jobs.command import doctor, examination
+from jobs.lake.upkeep import alone
 from monitoring_lib.errors import ExitCode
 
 SOURCE = "format: csv\npath: data/*.csv\ncolumns: {time: time, site: site}\nepoch: 1h\norigin: 2026-01-01\n"
@@ -103,6 +104,7 @@ def test_servers_that_ended_and_a_password_that_others_read_are_told(home: Path,
     (home / "var").mkdir()
     (home / "var" / "up.json").write_text(json.dumps(record))
     wrong = look()
+    assert wrong["port"]["says"] == "nothing answers at http://127.0.0.1:1"
     assert wrong["servers"]["remedy"] == "run `farwatch down`, then `farwatch up`"
     assert wrong["password"]["remedy"] == f"chmod 600 {password}"
 
@@ -112,3 +114,36 @@ def test_a_damaged_table_is_named(home: Path, look: Look) -> None:
     log.mkdir(parents=True)
     (log / "00000000000000000000.json").write_text("not a log\n")
     assert "epochs" in look()["table epochs"]["says"]
+
+
+def test_everything_that_can_be_wrong_has_a_line(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    doctor.run(as_json=True)
+    subjects = {line["subject"] for line in json.loads(capsys.readouterr().out)["lines"]}
+    assert subjects >= {
+        "Java", "Delta jars", "packages", "configuration", "disk of coordinator", "disk of sites",
+        "clock of coordinator", "clock of sites", "Spark", "token", "port", "servers", "locks", "tables", "chains",
+    }  # fmt: skip
+
+
+def test_a_token_that_others_read_or_that_is_gone_is_told(
+    home: Path, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = home / "token"
+    monkeypatch.setenv("FARWATCH_SPARK_REMOTE", f"sc://localhost:1/;token_file={place}")
+    assert look()["token"]["says"] == f"{place} is not there"
+    place.write_text("secret")
+    place.chmod(0o644)
+    wrong = look()["token"]
+    assert wrong["remedy"] == f"chmod 600 {place}, then start the server again"
+    assert "secret" not in str(wrong)
+
+
+def test_a_lock_that_is_held_for_long_is_told(home: Path, look: Look) -> None:
+    folder = home / "var" / "coordinator" / "epochs"
+    folder.mkdir(parents=True)
+    with alone(str(folder)) as ours:
+        assert ours
+        assert "locks" not in look()
+        os.utime(folder / "_rewriting", (1, 1))
+        assert look()["locks"]["says"] == "the table epochs is being rewritten since 1970-01-01T00:00:01Z"
+    assert "locks" not in look()
