@@ -31,7 +31,8 @@ def spark_remote(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Ite
     from jobs.spark.session import REMOTE
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(project), prepend=os.pathsep)  # its workers find the tests' own methods there
+        for folder in (project, project / "examples" / "peaks"):  # its workers find the tests' own methods there
+            patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
         server = spark_server.start(tmp_path_factory.mktemp("spark"))
     os.environ[REMOTE] = server.remote
     yield server.remote

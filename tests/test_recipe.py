@@ -19,8 +19,8 @@ from monitoring_lib.epochs import Clock
 from monitoring_lib.methods import Method
 from monitoring_lib.replay import Replay
 from monitoring_lib.summaries import Cell
-from tests.laws import test_method_decoders as decoders
 from tests.laws import test_method_laws as laws
+from tests.laws.applying import apply_laws, feed_junk
 from tests.laws.grouping import synopsis_of
 from tests.laws.questions import EPOCH, makers
 
@@ -83,29 +83,11 @@ def test_the_family_is_found_beside_the_others(family: type[Method]) -> None:
 
 
 def test_the_family_keeps_the_laws(family: type[Method]) -> None:
-    laws.test_every_question_found_has_a_maker_of_stories()
-    laws.test_stories_hold_what_the_laws_are_about(family)
-    laws.test_an_answer_is_partial_only_where_something_is_missing(family)
-    laws.test_nodes_leave_the_letters_that_they_are_handed_as_they_are(family)
-    laws.test_a_letter_changed_after_it_was_sent_changes_nothing(family)
-    laws.test_letters_of_a_method_can_be_told_apart(family)
-    laws.test_bytes_and_entries_of_the_ledger_are_those_of_the_letters(family)
-    laws.test_states_stay_readable_as_rows(family)
-    for seed in laws.SEEDS:
-        laws.test_every_deterministic_promise_is_kept_at_every_epoch(family, seed)
-        laws.test_estimates_lie_inside_their_bounds_and_states_are_sound(family, seed)
-        laws.test_a_run_restored_from_rows_and_messages_goes_on_as_if_nothing_happened(family, seed)
-        laws.test_an_epoch_in_which_nothing_changed_leaves_no_rows_and_no_messages(family, seed)
-        laws.test_inner_nodes_work_from_messages_alone(family, seed)
-        laws.test_the_order_of_rosters_and_mappings_does_not_matter(family, seed)
-        laws.test_missing_sites_never_speak_and_are_sent_nothing_that_asks_for_an_answer(family, seed)
+    apply_laws(family)
 
 
 def test_junk_in_place_of_its_letters_and_states_is_refused(family: type[Method]) -> None:
-    checks = [check for name, check in vars(decoders).items() if name.startswith("test_")]
-    assert len(checks) >= 4
-    for check in checks:
-        check(family)
+    feed_junk(family)
 
 
 def test_the_family_answers_in_a_replay(family: type[Method]) -> None:
