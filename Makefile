@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 UPGRADE ?=
 
-.PHONY: help setup demo test test-long test-faults check check-style check-types check-imports check-quick up down bench lock clean
+.PHONY: help setup demo test test-long test-faults check check-style check-types check-imports check-quick up down bench docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,11 +53,20 @@ bench: setup ## run every benchmark (one alone: .venv/bin/python -m benchmarks.N
 	@set -e; for file in benchmarks/[a-z]*.py; do name=$$(basename "$$file" .py); echo "== benchmarks.$$name"; \
 	  $(BIN)/python -m "benchmarks.$$name" </dev/null; done
 
-lock: setup ## rewrite requirements.lock from pyproject.toml (newest versions: make lock UPGRADE=1)
-	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet \
-	  $(if $(UPGRADE),--upgrade) --output-file requirements.lock
-	@echo "requirements.lock is written; 'make setup' installs it."
+docs: setup ## the documentation as a site, in build/site; a broken link is an error
+	@cmp -s requirements-docs.lock .venv/docs/requirements-docs.lock || { rm -rf .venv/docs; \
+	  $(BIN)/uv pip install --quiet --require-hashes --target .venv/docs -r requirements-docs.lock && \
+	  cp requirements-docs.lock .venv/docs/; }
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=.venv/docs $(BIN)/python -m mkdocs build --clean </dev/null
+	@echo "the site is in build/site; open build/site/index.html"
+
+COMPILE := pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --custom-compile-command 'make lock' --quiet
+
+lock: setup ## rewrite the lock files from pyproject.toml (newest versions: make lock UPGRADE=1)
+	@$(BIN)/uv $(COMPILE) $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --group dev --output-file requirements.lock
+	@$(BIN)/uv $(COMPILE) $(if $(UPGRADE),--upgrade) --group docs --constraints requirements.lock --output-file requirements-docs.lock
+	@echo "requirements.lock is written, 'make setup' installs it; requirements-docs.lock is for 'make docs'."
 
 clean: ## remove .venv and every cache
 	@rm -rf .venv .setup.lock .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build ./*.egg-info

@@ -42,7 +42,9 @@ def test_every_locked_package_has_hashes() -> None:
     assert len(pinned) == len(ENTRY.findall(LOCK)) > 100
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml", "Makefile", ".ci/run", "tools"])
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "requirements-docs.lock", "pyproject.toml", "Makefile", ".ci/run", "tools"]
+)
 def test_no_file_of_the_set_up_names_a_registry(name: str) -> None:
     path = ROOT / name
     for file in [path] if path.is_file() else sorted(path.glob("*.*")):
