@@ -16,11 +16,14 @@ from pathlib import Path
 from statistics import median
 from typing import cast
 
+import pyarrow as pa
+
+from jobs.epoch.arrivals import Arrivals
 from jobs.epoch.chain import begin
 from jobs.epoch.context import Context
 from jobs.epoch.cursor import Cursor, Member, StoredState
 from jobs.epoch.handover import Handover
-from jobs.epoch.planning import Arrivals, make_plan
+from jobs.epoch.planning import make_plan
 from jobs.epoch.retiring import Leaving
 from jobs.epoch.rows import cursor_row
 from jobs.epoch.runs import store_plans
@@ -69,7 +72,8 @@ def plan(home: Path, sites: int, epochs: int) -> tuple[float, float]:
     context = Context(load(home / "conf"), home)
     source, monitor = context.config.source("shop"), context.config.monitor("busiest")
     start = source.clock.start_of(epochs)
-    arrivals = Arrivals({epochs: [f"site {number:05}" for number in range(sites)]})
+    names = pa.array([f"site {number:05}" for number in range(sites)])
+    arrivals = Arrivals(pa.table({"epoch": pa.repeat(epochs, sites), "site": names}))
     handover = Handover.begin("shop", source.clock, start, start + source.epoch, [])
     begun, used = time.perf_counter(), time.process_time()
     made = make_plan(context.lake, begin(context, source, monitor, start, handover.end), arrivals, {}, {}, Leaving())
