@@ -70,7 +70,7 @@ def make(folder: Path, rows: list[tuple[Any, ...]], monitor: str = "", **said: A
         ]
         path.write_text("\n".join(lines) + "\n", "utf-8")
         paths.append(str(path))
-    keys = {"name": "m", "question": "top-k", "k": 1, "by": "site"} | said
+    keys = {"name": "m", "question": "distinct-heavy-hitters", "share": 0.1, "error": 0.05, "by": "site"} | said
     source = parse_source(
         {
             "name": "s", "format": "csv", "path": "x", "epoch": "10m", "tick": "5m", "origin": "1970-01-01",
