@@ -15,8 +15,6 @@ _MOST_EPOCHS = 32
 
 So no state is restored from more rows than that, however long the chain is.
 """
-OLDEST_BASE = 2 * _MOST_EPOCHS
-"""A change continues no base that is as many epochs old."""
 
 
 @dataclass
@@ -45,6 +43,11 @@ class Memory:
             self.bases[node] = epoch
         self.stored[node] = mark(state, [kept], self.stored.get(node))
         return kept
+
+
+def oldest_base() -> int:
+    """A change continues no base that is as many epochs old."""
+    return 2 * _MOST_EPOCHS
 
 
 def _oldest(node: str) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from jobs.epoch.arrivals import Arrivals, Texts
 from jobs.epoch.chain import Beginning, begun_anew, begun_bare
 from jobs.epoch.cursor import Member, StoredState
-from jobs.epoch.memory import OLDEST_BASE
+from jobs.epoch.memory import oldest_base
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.plan import PastEpoch, Plan, PlannedEpoch
 from jobs.epoch.retiring import Leaving, Roll
@@ -148,7 +148,7 @@ def _taking_part(run: MonitorRun) -> dict[str, Member]:
 
 def _of_inner(stored: Iterable[StoredState], first: int) -> set[int]:
     """Also the epochs since in which the state stood still: a change that the run stores continues its last base."""
-    going_on = (StoredState(one.base, first - 1) if first - one.base < OLDEST_BASE else one for one in stored)
+    going_on = (StoredState(one.base, first - 1) if first - one.base < oldest_base() else one for one in stored)
     return _of_states(going_on)
 
 

@@ -8,7 +8,12 @@ import pyarrow as pa
 import pytest
 
 from jobs.epoch.decisions import Decision, store_decision
+from jobs.input.files import FoundFile
+from jobs.input.plain import DataFile, PlainTable
 from jobs.lake.content import digest_rows
+from jobs.landing.filing import AcceptedTimes
+from jobs.landing.plain_frames import PlainFile
+from jobs.landing.references import record_references
 from monitoring_lib.tables import TABLES, Table
 from tests.jobs.pipeline.deployment import BUSIEST, HOUR, RECENT, SOURCE, Deployment, shopping
 
@@ -33,6 +38,9 @@ def home(tmp_path_factory: pytest.TempPathFactory, spark_remote: str) -> Deploym
     assert audited.returncode == 0, audited.stdout + audited.stderr
     start = context.config.source("shop").clock.start_of(1)
     store_decision(context.lake, Decision("shop", start, "wild/ü", "rejected", "5000 is no price"))
+    table = PlainTable({"time": "string"}, [DataFile(str(path), 0, 2)])
+    referred = PlainFile(0, FoundFile(str(path), 0, 0), "digest", table, AcceptedTimes(None, start), "write")
+    record_references(context.lake, context.config.source("shop"), [referred], {"digest": [start]})
     return home
 
 

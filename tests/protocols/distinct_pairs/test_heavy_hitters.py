@@ -134,7 +134,7 @@ def test_the_judge_notices_what_is_missing_surplus_wrong_or_wide() -> None:
     watch = Watch(ExactHeavyHitters(heavy(ExactHeavyHitters)))
     events = {"x": [(item, str(number)) for item in ("a", "b") for number in range(50)] + [("c", "1")]}
     good = list(watch.step(events).values())
-    truth, moment = watch.replay._landed["exact"].truth, watch.replay._moments(0, frozenset(), {})["exact"]
+    truth, moment = watch.replay._landed["exact"].truth, watch.replay._moments(0, frozenset())["exact"]
 
     def kept(rows: list) -> bool:
         return all(verdict.kept for verdict in truth.judge(moment, Answers.of(rows)))

@@ -107,7 +107,7 @@ def test_sketches_too_small_for_the_promise_are_noticed() -> None:
 def test_the_judge_notices_what_is_missing_surplus_wrong_or_wide() -> None:
     watch = Watch(ExactQuantiles(quantiles(ExactQuantiles, 0.25, 0.5)))
     good = list(watch.step({"x": [(str(number), "") for number in range(100)]}).values())
-    truth, moment = watch.replay._landed["exact"].truth, watch.replay._moments(0, frozenset(), {})["exact"]
+    truth, moment = watch.replay._landed["exact"].truth, watch.replay._moments(0, frozenset())["exact"]
 
     def kept(rows: list) -> bool:
         return all(verdict.kept for verdict in truth.judge(moment, Answers.of(rows)))

@@ -113,7 +113,7 @@ def test_the_judge_notices_wrong_numbers_missing_rows_and_wide_bounds() -> None:
     watch = Watch(Exact)
     watch.step({"a": ["x", "x", "y"]})
     witness = watch.replay._landed["exact"].truth
-    moment = replace(watch.replay._moments(1, frozenset(), {})["exact"], epoch=1)
+    moment = replace(watch.replay._moments(1, frozenset())["exact"], epoch=1)
     good = [replace(row, tick=moment.end) for row in watch.rows.values()]
     judge = type(watch.replay._networks["exact"].inner.answers())
 
