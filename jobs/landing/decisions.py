@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from jobs.input.plain import PlainTable
+from jobs.landing.filing import TOO_LATE
 from jobs.landing.known import How, Known
 from monitoring_lib.config import Source
 
@@ -35,8 +36,8 @@ class Report:
 
     @property
     def hopeless(self) -> bool:
-        """Whether no row of it can become an event, though it has some."""
-        return bool(self.faults) and not self.epochs
+        """Whether no row of it can be read as an event, though it has some. Rows that are only too late can be."""
+        return bool(self.faults) and not self.epochs and not any(kind.startswith(TOO_LATE) for kind in self.faults)
 
 
 @dataclass(frozen=True, slots=True)

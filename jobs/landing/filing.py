@@ -33,6 +33,10 @@ _DAY = 86_400_000_000
 _OWN = ("time", "site", "item", "value", "fields", "values")
 
 
+TOO_LATE = "later than the horizon of"
+"""How the kind of fault of a row begins that can be read, but comes too late to count."""
+
+
 @dataclass(frozen=True)
 class AcceptedTimes:
     """Which times are taken: of epochs that are not too late, up to the last moment that is not in the future."""
@@ -92,7 +96,7 @@ class Filing:
         if self.taken.earliest is None or self.source.late.horizon is None:
             return found
         beyond = pc.and_(found.is_null(), pa.array(starts < self.taken.earliest))
-        too_late = f"later than the horizon of {format_duration(self.source.late.horizon)}: its epoch was sealed before"
+        too_late = f"{TOO_LATE} {format_duration(self.source.late.horizon)}: its epoch was sealed before"
         return pc.if_else(beyond, too_late, found)
 
     def _raw(self, rows: pa.RecordBatch, reason: pa.Array) -> pa.Array:
