@@ -14,7 +14,7 @@ setup: ## make .venv: locked packages, Farwatch itself, Delta jars (repairs an i
 	@command -v $(PYTHON) >/dev/null || { echo "Set-up stopped: $(PYTHON) is not on PATH; install Python 3.11, 3.12 or 3.13, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@$(PYTHON) tools/bootstrap.py </dev/null
 
-demo: setup ## six epochs through Airflow, Spark, Delta and Great Expectations, in about two minutes
+demo: setup ## six epochs through Airflow, Spark, Delta and Great Expectations, in a few minutes
 	@$(BIN)/farwatch demo </dev/null
 
 test: setup ## every test, two files at a time
