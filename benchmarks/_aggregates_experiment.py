@@ -47,7 +47,7 @@ def ideal() -> str:
         for queries in (one, five):
             for name, options in (("text", {}), ("optimised", {"steps": steps}), ("uniform", {})):
                 running = method(name, queries, EPOCH, STEPS, filter="recentre", **options)
-                cells.append(f"{sent(running, sites, skip=40)['bounds']:.2f}")
+                cells.append(f"{sent(running, sites, skip=40)['new-bounds']:.2f}")
         rows.append(cells)
     names = [
         f"{set_}: {name}" for set_ in ("one mean", "five means") for name in ("`text`", "`optimised`", "`uniform`")

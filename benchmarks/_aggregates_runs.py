@@ -60,7 +60,7 @@ def sent(running: Method, sites: Mapping[str, Mapping[str, NDArray[np.int64]]], 
     length = len(next(iter(next(iter(sites.values())).values()))) // ticks
     nodes = tuple(map(node_of_site, sites))
     topology = running.topology(Roster(nodes, {}))
-    network, found = Network(running), dict.fromkeys(("bounds", "new-widths"), 0)
+    network, found = Network(running), dict.fromkeys(("new-bounds", "new-widths"), 0)
     for epoch in range(length):
         arriving = {node: _epoch(parts, epoch, ticks) for node, parts in zip(nodes, sites.values(), strict=True)}
         moment = Moment(epoch, epoch * ticks, (epoch + 1) * ticks, 0, topology, nodes)

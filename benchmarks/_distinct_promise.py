@@ -17,7 +17,7 @@ from monitoring_lib.methods import Ask
 from monitoring_lib.promises import most_broken
 from monitoring_lib.protocols import find_method
 from monitoring_lib.protocols.distinct_count.question import DistinctCountParams, limits
-from monitoring_lib.protocols.distinct_count.sketched.bitmaps import Bitmaps
+from monitoring_lib.protocols.distinct_count.sketched.bitmaps import BitmapForm
 from monitoring_lib.synopses.fm import FM
 
 ERROR, CONFIDENCE, RUNS = 0.1, 0.95, 400
@@ -53,7 +53,7 @@ class Promise:
 def judged(runs: int) -> Promise:
     kind = find_method("distinct-count", "no-sharing")
     ask = Ask(DistinctCountParams(error=ERROR), kind.Options(), Window(), confidence=CONFIDENCE)
-    form, broken, astray = Bitmaps(ask), dict.fromkeys(NUMBERS, 0), 0
+    form, broken, astray = BitmapForm(ask), dict.fromkeys(NUMBERS, 0), 0
     items = hash_integers(np.arange(NUMBERS[-1]), 42)
     for seed in range(runs):
         small, large = FM.of_size(form.size, seed=seed), FM.of_size(LARGE, seed=seed)

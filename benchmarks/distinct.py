@@ -101,7 +101,7 @@ def built(summary: Summary, cell: Cell, names: pa.Array) -> Any:
 def reckoned(method: Any, message: Message) -> int:
     """Bytes without headers, whatever an item's name is."""
     letter: Any = message.delivery(method.letters).letter
-    if message.kind in ("new-items", "items"):
+    if message.kind in ("new-items", "bit-items"):
         size = ITEM_BYTES * len(letter.names)
     elif message.kind == "whole":
         size = len(letter.content)

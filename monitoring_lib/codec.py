@@ -58,7 +58,7 @@ def decode(frame: bytes, *kinds: type[AnyImage], since: AnyImage | None = None) 
     if not _HEADER <= len(frame) <= LARGEST_IMAGE:
         raise CodecError(f"a frame of {len(frame)} bytes cannot be an image of {_names(kinds)}")
     tag, version, body = frame[0], frame[1], memoryview(frame)[_HEADER:]
-    if not is_whole(frame):
+    if not is_intact(frame):
         raise CodecError(f"checksum mismatch in a frame of {len(frame)} bytes: it is truncated or corrupt")
     kind = next((kind for kind in kinds if tag == kind.TAG), None)
     if kind is None:
@@ -68,7 +68,7 @@ def decode(frame: bytes, *kinds: type[AnyImage], since: AnyImage | None = None) 
     return coder_of(kind).image(body, since)
 
 
-def is_whole(frame: bytes) -> bool:
+def is_intact(frame: bytes) -> bool:
     """Whether a frame is as it was encoded, by its checksum."""
     return zlib.crc32(memoryview(frame)[_HEADER:], zlib.crc32(frame[:2])).to_bytes(4, "little") == frame[2:_HEADER]
 

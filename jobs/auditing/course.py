@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from jobs.auditing.exact import ExactQuery, ExactRows, exact_queries
-from jobs.auditing.images import Images
+from jobs.auditing.images import ImageChecks
 from jobs.auditing.judging import Judge, answers_of, present_of
 from jobs.auditing.landed import EventCounts, check_landed
 from jobs.auditing.result import Audit, MonitorResult
-from jobs.auditing.scope import EpochSlice, Scope, Stretch
+from jobs.auditing.scope import AuditScope, EpochSlice, Stretch
 from jobs.auditing.sealed import SealedChunk
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake
@@ -41,7 +41,7 @@ class Watched:
     """A stretch on its way."""
 
     judge: Judge
-    images: Images
+    images: ImageChecks
     result: MonitorResult
     lost: bool = False
     """Whether the roster of an epoch is gone: no later one can be judged."""
@@ -56,7 +56,7 @@ class Course:
     """Judges the stretches of a scope; what it finds goes into `audit`, the verdicts come chunk by chunk."""
 
     lake: Lake
-    scope: Scope
+    scope: AuditScope
     audit: Audit
     _watched: list[Watched] = field(init=False)
 
@@ -66,7 +66,7 @@ class Course:
             name = stretch.monitor.name
             result = self.audit.monitors.setdefault(name, MonitorResult(name))
             result.method = stretch.method.name
-            self._watched.append(Watched(Judge(stretch), Images(stretch.monitor, stretch.source), result))
+            self._watched.append(Watched(Judge(stretch), ImageChecks(stretch.monitor, stretch.source), result))
 
     def chunks(self) -> Iterator[tuple[EpochSlice, pa.Table]]:
         """After each chunk the verdicts on its epochs, as rows without a write."""

@@ -24,7 +24,7 @@ _REPAIR = "restore the table `{table}` from a copy, or replay the epoch with `fa
 
 
 @dataclass
-class Images:
+class ImageChecks:
     """Of one monitor under one configuration. States are kept, so that later changes can be decoded after them."""
 
     monitor: Monitor

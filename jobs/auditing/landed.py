@@ -10,7 +10,7 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.auditing.scope import EpochSlice, Scope
+from jobs.auditing.scope import AuditScope, EpochSlice
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import LANDING, Seal
 from jobs.lake.store import Condition
@@ -44,7 +44,7 @@ class EventCounts:
         return found
 
 
-def check_landed(lake: Lake, scope: Scope, chunk: EpochSlice) -> tuple[EventCounts, list[Finding]]:
+def check_landed(lake: Lake, scope: AuditScope, chunk: EpochSlice) -> tuple[EventCounts, list[Finding]]:
     """Counts the events of a chunk, and holds the counts to the seals of the landings that brought them."""
     source, clock = scope.source, scope.source.clock
     start, end = clock.start_of(chunk.start), clock.start_of(chunk.stop)
@@ -66,7 +66,7 @@ _NONE = pa.table(
 )  # fmt: skip
 
 
-def _counted(lake: Lake, scope: Scope, start: int, end: int) -> pa.Table:
+def _counted(lake: Lake, scope: AuditScope, start: int, end: int) -> pa.Table:
     from pyspark.sql import functions as F
 
     events = lake.events(scope.source, scope.landing, start, end)
@@ -85,7 +85,7 @@ def _compared(brought: list[Seal], there: Counter[tuple[int, str]]) -> Iterator[
             )  # fmt: skip
 
 
-def check_journal(lake: Lake, scope: Scope) -> list[Finding]:
+def check_journal(lake: Lake, scope: AuditScope) -> list[Finding]:
     """Each landing's files against what its seals say that they brought."""
     source = scope.source
     of_landings: list[Condition] = [("source", "=", source.name), ("monitor", "=", LANDING)]

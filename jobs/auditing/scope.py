@@ -59,7 +59,7 @@ class EpochSlice:
 
 
 @dataclass(frozen=True)
-class Scope:
+class AuditScope:
     """`landing` is the number of the last landing that the audit takes in.
 
     `version` is the ledger's last commit when the audit began: what is sealed while it runs, for the first time or
@@ -82,7 +82,7 @@ class Scope:
 
 def scope_of(
     lake: Lake, source: Source, monitors: Sequence[Monitor], start: int | None, end: int | None, sample: float
-) -> Scope:
+) -> AuditScope:
     """The sealed epochs of ``[start, end)``, or a share of them."""
     stretches: list[Stretch] = []
     version = lake.ledger.version
@@ -96,7 +96,7 @@ def scope_of(
         for numbers in _alike(source, chain, _drawn(source, monitor.name, wanted, chain, sample)):
             stretches += _stretches(lake, partial(_seal, lake, source, monitor.name, version), numbers)
     landing = lake.ledger.last_landing(source.name)
-    return Scope(source, version, landing, tuple(stretches), tuple(_chunks(lake, source, stretches)))
+    return AuditScope(source, version, landing, tuple(stretches), tuple(_chunks(lake, source, stretches)))
 
 
 def _chain(lake: Lake, source: str, monitor: str, version: int) -> dict[int, str]:

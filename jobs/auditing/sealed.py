@@ -9,11 +9,11 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.auditing.images import Images
+from jobs.auditing.images import ImageChecks
 from jobs.auditing.integrity import OUTPUTS, check_digests, check_published, check_seal, sealed_rows
 from jobs.auditing.landed import EventCounts
 from jobs.auditing.scope import EpochSlice, Stretch, cursors_of
-from jobs.auditing.sites import check_sites, set_aside
+from jobs.auditing.sites import check_roster, set_aside
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake
 from jobs.lake.seals import Seal, from_rows
@@ -82,7 +82,7 @@ class SealedChunk:
     def _synopses(self) -> Mapping[tuple[object, ...], pa.Table]:
         return rows_by(self.rows[SYNOPSES], "epoch_start", "write", "summary")
 
-    def check(self, chunk: EpochSlice, images: Images, landed: EventCounts) -> Iterator[Finding]:
+    def check(self, chunk: EpochSlice, images: ImageChecks, landed: EventCounts) -> Iterator[Finding]:
         """The integrity of the epochs that are judged."""
         numbers = self.judged(chunk)
         if not numbers:
@@ -104,9 +104,9 @@ class SealedChunk:
             cursor = self.cursors.get(number - 1, Cursor())
             known = {member.site for member in cursor.members}
             came = landed.came(number, self.seal(number).landing)
-            yield from check_sites(source, self.seal(number), self.cursors.get(number), known, came, aside)
+            yield from check_roster(source, self.seal(number), self.cursors.get(number), known, came, aside)
 
-    def _check_site_images(self, images: Images, seals: Sequence[Seal]) -> Iterator[Finding]:
+    def _check_site_images(self, images: ImageChecks, seals: Sequence[Seal]) -> Iterator[Finding]:
         """Payloads of the sites' tables, so many bytes at a time; those that the truth made again are known."""
         name, source = self.stretch.monitor.name, self.stretch.source.name
         known = f"synopses:{self.summary}"

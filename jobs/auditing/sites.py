@@ -14,7 +14,7 @@ from monitoring_lib.epochs import to_microseconds
 from monitoring_lib.tables import DECISIONS, VALIDATIONS
 
 
-def check_sites(
+def check_roster(
     source: Source, seal: Seal, cursor: Cursor | None, known: Collection[str], came: Collection[str],
     aside: Mapping[int, Collection[str]],
 ) -> Iterator[Finding]:  # fmt: skip

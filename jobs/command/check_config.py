@@ -39,7 +39,7 @@ def run(as_json: bool = False, data: bool = True, only: str | None = None) -> Ex
         told |= {"faults": shown, "data": {name: _plain(look) for name, look in looks.items()}}
         print(json.dumps(told))
     elif found is None:
-        print("\n".join(config.lines_of(faults)))
+        print("\n".join(config.fault_lines(faults)))
         print(f"{counted(len(faults), 'fault')} in {counted(len({fault.file for fault in faults}), 'file')}")
     else:
         print("\n".join(_summary(found, environment, looks, unfit)))

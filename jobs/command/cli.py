@@ -60,7 +60,7 @@ Epoch = Annotated[
 ]
 
 
-class Changed(Enum):
+class ChangedFile(Enum):
     """What becomes of a file that has changed since it landed."""
 
     replace = "replace"
@@ -127,7 +127,7 @@ def land(
         bool, typer.Option("--again", help="Read set-aside rows and refused files anew; needs no --from and --to.")
     ] = False,
     changed: Annotated[
-        Changed | None, typer.Option(help="Once, in place of `changed_files`; needs no --from and --to.")
+        ChangedFile | None, typer.Option(help="Once, in place of `changed_files`; needs no --from and --to.")
     ] = None,
     given: Given = None,
 ) -> None:

@@ -63,12 +63,12 @@ def import_all() -> None:
     import pandas as pd
 
     from jobs.command.cli import command
-    from jobs.quality.validation import Check, validate
+    from jobs.quality.validation import Check, broken_checks
     from monitoring_lib.protocols import methods
 
     command()
     methods()
-    validate(pd.DataFrame({"a": [0]}), [Check("a", "ExpectColumnToExist", {"column": "a"})])
+    broken_checks(pd.DataFrame({"a": [0]}), [Check("a", "ExpectColumnToExist", {"column": "a"})])
 
 
 def _code() -> dict[str, int]:

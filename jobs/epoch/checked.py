@@ -22,7 +22,7 @@ from jobs.lake.seals import Seal
 from jobs.lake.store import Condition
 from jobs.lake.times import rows_by
 from jobs.terminal.wording import listed
-from monitoring_lib.codec import is_whole
+from monitoring_lib.codec import is_intact
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import DamagedTable, UsageError
 from monitoring_lib.tables import SYNOPSES, Table
@@ -160,7 +160,7 @@ def corrupt_of(rows: pa.Table, found: Difference) -> str:
     if part is None:
         return ""
     cells = zip(part[owner].to_pylist(), part["payload"].to_pylist(), strict=True)
-    whose = sorted({name for name, payload in cells if payload and not is_whole(payload)})
+    whose = sorted({name for name, payload in cells if payload and not is_intact(payload)})
     return f", the payload of {listed(whose)} is corrupt" if whose else ""
 
 

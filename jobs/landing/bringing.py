@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from jobs.input.files import FoundFile
 from jobs.lake import Lake, new_write
-from jobs.landing.decisions import FileDecision, Mode, Report, decide
+from jobs.landing.decisions import FileDecision, Mode, Report, decide_files
 from jobs.landing.filing import FILED_DDL, AcceptedTimes
 from jobs.landing.known import How, Known
 from jobs.landing.plain_files import PlainFiles, UnreadBySparkError
@@ -143,7 +143,7 @@ class Bringing:
     def _decided(self) -> dict[str, FileDecision]:
         again = {file.path for file in self.wanted.again}
         new = [report for path, report in self.reports.items() if path not in again]
-        decided = decide(self.source, self.known, new, self.wanted.there, self.wanted.mode)
+        decided = decide_files(self.source, self.known, new, self.wanted.there, self.wanted.mode)
         for path in again & self.reports.keys():
             report = self.reports[path]
             lands = not report.fault and report.digest in self.known.contents

@@ -53,7 +53,7 @@ class FileDecision:
         return self.how in (How.NEW, How.GROWN, How.AGAIN) or (self.how == How.REPLACED and not self.of)
 
 
-def decide(
+def decide_files(
     source: Source, known: Known, reports: Sequence[Report], there: Collection[str], mode: Mode
 ) -> dict[str, FileDecision]:  # fmt: skip
     """By path. `there` are the paths that are on storage now, those of the reports included.

@@ -59,7 +59,7 @@ class LandedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class LandedContent:
     """What has landed under a digest: its parts, itself last, its length and its number of records."""
 
     chain: tuple[str, ...]
@@ -73,7 +73,7 @@ class Known:
 
     chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By path, the parts of the content that it brought last."""
-    contents: dict[str, Content] = field(default_factory=dict)
+    contents: dict[str, LandedContent] = field(default_factory=dict)
     brought: dict[str, list[LandedFile]] = field(default_factory=dict)
     """By digest, the landings whose rows count."""
     aside: dict[str, LandedFile] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Known:
                     replaced += self._hold(path, ())
             if one.digest not in self.digests:
                 before = self.contents[one.begins].chain if one.how == How.GROWN else ()
-                self.contents[one.digest] = Content((*before, one.digest), one.unpacked, one.records)
+                self.contents[one.digest] = LandedContent((*before, one.digest), one.unpacked, one.records)
                 self.brought.setdefault(one.digest, []).append(one)
                 if one.quarantined:
                     self.aside[one.digest] = one

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.looking import printing
 from jobs.looking.answer import Past, ShownAnswer
-from jobs.looking.answer_tables import answer_tables, last_tick
+from jobs.looking.answer_tables import answer_tables, rows_at_the_end
 from jobs.looking.traffic import LinkTraffic
 from jobs.terminal.wording import bounds, counted, listed, printable, size
 from monitoring_lib.epochs import format_duration, format_time
@@ -130,11 +130,11 @@ def _history(history: Sequence[Past]) -> Table:
 
 
 def _keys(past: Past) -> list[str]:
-    return [row["key"] for row in last_tick(past.rows) if row["rank"] is not None]
+    return [row["key"] for row in rows_at_the_end(past.rows) if row["rank"] is not None]
 
 
 def _answer(past: Past) -> str:
-    rows = last_tick(past.rows)
+    rows = rows_at_the_end(past.rows)
     if any(row["rank"] is not None for row in rows):
         return _names(_keys(past))
     shown = [f"{printable(row['key'], 16)} {bounds(row['low'], row['high'])}".strip() for row in rows[:_MOST_KEYS]]

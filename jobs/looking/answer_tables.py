@@ -34,14 +34,14 @@ def answer_tables(look: ShownAnswer) -> Iterator[RenderableType]:
         yield from _at_the_end(look)
 
 
-def last_tick(rows: Rows) -> list[dict[str, Any]]:
+def rows_at_the_end(rows: Rows) -> list[dict[str, Any]]:
     """The rows that hold at the end; answers per tick have earlier ones beside them."""
     latest = max((row["tick"] for row in rows), default=None)
     return [row for row in rows if row["tick"] == latest]
 
 
 def _at_the_end(look: ShownAnswer) -> Iterator[RenderableType]:
-    shown = last_tick(look.rows)
+    shown = rows_at_the_end(look.rows)
     yield _table(shown[:_MOST_ROWS], look)
     if len(shown) > _MOST_ROWS:
         yield f"… and {len(shown) - _MOST_ROWS:,} more; --json gives all"
@@ -60,7 +60,7 @@ def _series(look: ShownAnswer) -> Iterator[RenderableType]:
 def _views(look: ShownAnswer) -> Iterator[RenderableType]:
     """The view that most nodes share, then who sees something else."""
     views: dict[tuple[Any, ...], list[str]] = {}
-    rows = last_tick(look.rows)
+    rows = rows_at_the_end(look.rows)
     by_node: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_node.setdefault(row["node"], []).append(row)
@@ -102,7 +102,7 @@ def _table(rows: Rows, look: ShownAnswer | None = None, ticks: bool = False) -> 
     return found
 
 
-def plain_table(rows: Rows) -> Table:
+def bare_table(rows: Rows) -> Table:
     """Rows that are no epoch's answer."""
     return _table(rows[:_MOST_ROWS], ticks=len({row["tick"] for row in rows}) > 1)
 

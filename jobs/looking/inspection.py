@@ -12,7 +12,7 @@ from jobs.epoch.restoring import restore_inner, restore_sites
 from jobs.lake import column_list
 from jobs.lake.store import Condition
 from jobs.looking.printing import plain
-from jobs.looking.readable import content
+from jobs.looking.readable import content_of_image
 from jobs.looking.sealed import SealedEpoch, find_epoch
 from jobs.looking.storage import require_site_tables
 from jobs.terminal.wording import printable
@@ -75,7 +75,7 @@ def _messages(context: Context, epoch: SealedEpoch, method: Method, node: str | 
     rows.sort(key=lambda row: (row["round"], row["sender"], row["position"]))
     names = ("round", "sender", "receivers", "kind", "reason", "entries", "bytes")
     return [
-        {name: row[name] for name in names} | {"content": content(row["payload"], *method.letters)}
+        {name: row[name] for name in names} | {"content": content_of_image(row["payload"], *method.letters)}
         for row in rows
         if node is None or node in (row["sender"], *row["receivers"])
     ]

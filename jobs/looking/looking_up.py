@@ -7,7 +7,7 @@ from typing import Any
 from jobs.epoch.context import Context
 from jobs.epoch.restoring import restore_inner, restore_sites
 from jobs.looking import printing
-from jobs.looking.answer_tables import plain_table
+from jobs.looking.answer_tables import bare_table
 from jobs.looking.sealed import SealedEpoch, find_epoch
 from jobs.looking.storage import require_site_tables
 from monitoring_lib.answers import Answers
@@ -54,6 +54,6 @@ def show(epoch: SealedEpoch, asked: LookUp, answers: Answers, as_json: bool) -> 
     words = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
     printing.line(f"{epoch.monitor.name}, epoch {format_time(epoch.seal.epoch_start)}: {words}", "bold")
     if rows:
-        printing.show(plain_table(rows))
+        printing.show(bare_table(rows))
     else:
         printing.line("nothing is known of it")

@@ -22,7 +22,7 @@ _LONGEST_LINE = 400
 
 
 @cache
-def console() -> Console:
+def output_console() -> Console:
     """Colours on a terminal only; where there is none, no column is cut to a width."""
     from rich.console import Console
 
@@ -33,7 +33,7 @@ def console() -> Console:
 
 def show(*parts: RenderableType) -> None:
     for part in parts:
-        console().print(part, markup=False)
+        output_console().print(part, markup=False)
 
 
 def lines_of(parts: Iterable[RenderableType]) -> list[str]:
@@ -49,7 +49,7 @@ def lines_of(parts: Iterable[RenderableType]) -> list[str]:
 
 def line(text: str, style: str = "") -> None:
     """One line; what comes out of data is never read as markup or names of emoji."""
-    console().print(text, style=style, markup=False)
+    output_console().print(text, style=style, markup=False)
 
 
 def table(*columns: str, right: Sequence[str] = ()) -> Table:

@@ -30,9 +30,9 @@ def run(
     wanted = None if node is None else node if node.startswith("@") else node_of_site(node)
     if sql is not None:
         from jobs.looking import sql_report
-        from jobs.looking.sql import Limits
+        from jobs.looking.sql import QueryLimits
 
-        sql_report.show(context, sql, as_json, Limits(limit, seconds, memory))
+        sql_report.show(context, sql, as_json, QueryLimits(limit, seconds, memory))
         return
     assert monitor is not None
     if point is not None and ask is not None:

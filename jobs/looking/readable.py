@@ -18,7 +18,7 @@ from monitoring_lib.protocols import find_method
 from monitoring_lib.tables import EPOCHS
 
 
-def content(payload: bytes, *kinds: type[Image]) -> Any:
+def content_of_image(payload: bytes, *kinds: type[Image]) -> Any:
     """What an image says; of one that cannot be decoded, why."""
     try:
         return plain(readable(decode(payload, *kinds)))
@@ -36,7 +36,7 @@ class Reader:
     def letter(self, monitor: str, method: str, _: str, payload: bytes) -> str:
         """The letter of a message, as JSON."""
         found = self._method(monitor, method)
-        return _json({"unreadable": found} if isinstance(found, str) else content(payload, *found.letters))
+        return _json({"unreadable": found} if isinstance(found, str) else content_of_image(payload, *found.letters))
 
     def state(self, monitor: str, method: str, node: str, payload: bytes) -> str:
         """A state as it is stored, as JSON: a base whole, a change with what changed. Sites are node ''."""
@@ -44,7 +44,7 @@ class Reader:
         if isinstance(found, str):
             return _json({"unreadable": found})
         role = found.role(node) if node else found.site
-        return _json(content(payload, role.State))
+        return _json(content_of_image(payload, role.State))
 
     def _method(self, monitor: str, name: str) -> Method | str:
         """A method as the monitor's last seal has it, or why there is none."""

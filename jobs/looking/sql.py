@@ -35,7 +35,7 @@ _MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?(KiB|MiB|GiB|TiB|KB|MB|GB|TB)")
 
 
 @dataclass(frozen=True)
-class Limits:
+class QueryLimits:
     """What one query may take: rows that it gives, seconds, and memory."""
 
     rows: int = 10_000
@@ -53,13 +53,13 @@ class Limits:
 
 @contextmanager
 def asked(
-    lake: Lake, sql: str, limits: Limits | None = None
+    lake: Lake, sql: str, limits: QueryLimits | None = None
 ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:  # fmt: skip
     """The columns and the rows of one SELECT over what is sealed; UsageError says what is wrong with it.
 
     It ends with an error once it has taken more time or memory than the limits say; who asks counts the rows.
     """
-    limits = limits or Limits()
+    limits = limits or QueryLimits()
     connection = duckdb.connect(config=_CLOSED | {"memory_limit": limits.memory})
     views = SealedViews(lake, connection, sql)
     done = threading.Event()

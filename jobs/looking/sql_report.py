@@ -10,14 +10,14 @@ from typing import Any
 
 from jobs.epoch.context import Context
 from jobs.looking import printing
-from jobs.looking.sql import Limits, asked
+from jobs.looking.sql import QueryLimits, asked
 from jobs.terminal.wording import printable
 
 MOST_ROWS = 1000
 LONGEST_CELL = 80
 
 
-def show(context: Context, sql: str, as_json: bool, limits: Limits) -> None:
+def show(context: Context, sql: str, as_json: bool, limits: QueryLimits) -> None:
     most = limits.rows if as_json else min(limits.rows, MOST_ROWS)
     with asked(context.lake, sql, limits) as (names, rows):
         shown = list(islice(rows, most))

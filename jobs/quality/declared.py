@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jobs.quality.findings import Finding
-from jobs.quality.validation import Check, FailedCheck, validate
+from jobs.quality.validation import Check, FailedCheck, broken_checks
 from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.tables import Column, Kind, Table
 
@@ -45,7 +45,7 @@ def check_rows(table: Table, rows: pa.Table) -> list[Finding]:
     if rows.num_rows == 0:
         return []
     missing = _missing(table, rows)
-    broken = validate(_frame(table, rows, missing), list(_checks(table)))
+    broken = broken_checks(_frame(table, rows, missing), list(_checks(table)))
     return list(_findings(table, rows, missing, broken))
 
 
@@ -53,7 +53,7 @@ def _misshapen(table: Table, rows: pa.Table) -> Iterator[Finding]:
     import pandas as pd
 
     shape = _shape(table)
-    broken = validate(pd.DataFrame([], columns=rows.column_names), [shape])[shape.name]
+    broken = broken_checks(pd.DataFrame([], columns=rows.column_names), [shape])[shape.name]
     detail = _short(f"{', '.join(rows.column_names)} where {', '.join(table.columns)} are declared", 1_000)
     for monitor, start in _whole(rows):
         yield Finding(start, shape.name, False, broken.severity, monitor, detail=detail)

@@ -12,7 +12,7 @@ from jobs.quality.findings import Finding
 from jobs.quality.site_checks import SiteCheck, of_contents, of_standing
 from jobs.quality.standing import history_epochs, standing_of
 from jobs.quality.statistics import Grid, grid_of
-from jobs.quality.validation import FailedCheck, validate
+from jobs.quality.validation import FailedCheck, broken_checks
 from monitoring_lib.config import Quality, Source
 
 
@@ -40,7 +40,7 @@ def _validate(checks: Iterable[SiteCheck]) -> dict[str, FailedCheck]:
     if not judged:
         return {}
     frame = pd.concat({one.check.name: one.numbers for one in judged}, axis=1)
-    return validate(frame, [one.check for one in judged])
+    return broken_checks(frame, [one.check for one in judged])
 
 
 def _findings(grid: Grid, checks: Iterable[SiteCheck], broken: Mapping[str, FailedCheck]) -> Iterator[Finding]:

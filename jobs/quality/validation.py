@@ -42,7 +42,7 @@ class FailedCheck:
     rows: list[int] = field(default_factory=list)
 
 
-def validate(frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, FailedCheck]:
+def broken_checks(frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, FailedCheck]:
     """The checks that the frame breaks, by name. The frame's index is to be 0, 1, 2, ...
 
     Which rows fail is asked only where something does: that costs twice as much as a yes or no.

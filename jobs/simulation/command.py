@@ -36,10 +36,10 @@ def run(
     says, if it names one that the configuration has. FarwatchError says what was wrong.
     """
     from jobs.simulation.simulate import simulate
-    from jobs.simulation.trace import Asked, column_pairs
+    from jobs.simulation.trace import TraceOptions, column_pairs
     from monitoring_lib.config import read_monitor
 
-    asked = Asked(trace, split_sites, column_pairs(columns), epoch, origin, time_format, scale)
+    asked = TraceOptions(trace, split_sites, column_pairs(columns), epoch, origin, time_format, scale)
     parsed = read_monitor(monitor)
     return simulate(parsed, asked, _known_source(parsed.source), methods, home or Path.cwd(), out, seeds)
 

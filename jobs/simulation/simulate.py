@@ -10,7 +10,7 @@ from typing import Any
 from jobs.simulation.counting import Counting, EpochEvents
 from jobs.simulation.seeds import Seeded, further_draws, in_batches
 from jobs.simulation.tables import Tables
-from jobs.simulation.trace import Asked, Trace, open_trace
+from jobs.simulation.trace import Trace, TraceOptions, open_trace
 from jobs.simulation.trace_counts import Account, count
 from jobs.terminal.progress import progress
 from monitoring_lib.answers import Answers, Verdict, Verdicts
@@ -107,7 +107,7 @@ class Result:
 
 def simulate(
     monitor: Monitor,
-    asked: Asked,
+    asked: TraceOptions,
     known: Source | None,
     chosen: str | None,
     home: Path,

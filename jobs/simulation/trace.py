@@ -20,7 +20,7 @@ COMPRESSIONS = (".gz", ".xz", ".zst")
 
 
 @dataclass(frozen=True)
-class Asked:
+class TraceOptions:
     """What a person says about the trace; whatever is None the monitor's source says, if there is one."""
 
     trace: str | None = None
@@ -46,7 +46,7 @@ class Trace:
     """Whether rows are dealt to these sites, because they name none themselves."""
 
 
-def open_trace(monitor: Monitor, asked: Asked, known: Source | None, home: Path) -> Trace:
+def open_trace(monitor: Monitor, asked: TraceOptions, known: Source | None, home: Path) -> Trace:
     """The files and how to read them; UsageError where something has to be said first."""
     split = asked.split_sites
     if split is not None and split < 1:
@@ -76,7 +76,7 @@ def _dealt_names(sites: int) -> tuple[str, ...]:
     return tuple(f"site-{number:0{width}d}" for number in range(sites))
 
 
-def _source(monitor: Monitor, asked: Asked, known: Source | None, paths: list[str], pattern: str) -> Source:
+def _source(monitor: Monitor, asked: TraceOptions, known: Source | None, paths: list[str], pattern: str) -> Source:
     """How the trace is read: as a person says, else as the monitor's source does, else by plain names."""
     said = _said_by(known) if known is not None else _plain_names(monitor)
     _lay_over(said, asked, known)
@@ -93,7 +93,7 @@ def _source(monitor: Monitor, asked: Asked, known: Source | None, paths: list[st
     return parse_source(said | {"columns": {**further, **said["columns"]}}, "--trace") if further else source
 
 
-def _lay_over(said: dict[str, Any], asked: Asked, known: Source | None) -> None:
+def _lay_over(said: dict[str, Any], asked: TraceOptions, known: Source | None) -> None:
     """What a person says goes before what a source does."""
     for name, column in asked.columns.items():
         said["values" if name in said["values"] else "columns"][name] = column

@@ -15,7 +15,7 @@ from jobs.auditing.course import Course
 from jobs.auditing.landed import check_journal
 from jobs.auditing.ledger import check_ledger
 from jobs.auditing.result import Audit
-from jobs.auditing.scope import EpochSlice, Scope, scope_of
+from jobs.auditing.scope import AuditScope, EpochSlice, scope_of
 from jobs.epoch.context import Context
 from jobs.lake import Lake, new_write, rows_by
 from jobs.lake.records import record
@@ -46,7 +46,7 @@ def audit(
     return found
 
 
-def _judge(lake: Lake, scope: Scope, found: Audit) -> None:
+def _judge(lake: Lake, scope: AuditScope, found: Audit) -> None:
     found.findings += check_journal(lake, scope)
     course = Course(lake, scope, found)
     epochs = sum(chunk.stop - chunk.start for chunk in scope.chunks)
@@ -75,7 +75,7 @@ def _monitors(context: Context, source: str, only: Sequence[str]) -> list[Monito
     return [monitor for monitor in known if not only or monitor.name in only]
 
 
-def _store(lake: Lake, scope: Scope, found: Audit, chunk: EpochSlice, verdicts: pa.Table) -> None:
+def _store(lake: Lake, scope: AuditScope, found: Audit, chunk: EpochSlice, verdicts: pa.Table) -> None:
     """The verdicts of a chunk, then what they come to: epochs that the second table names are audited."""
     rows = verdicts.append_column("write", pa.repeat(found.write, verdicts.num_rows)).select(list(VERDICTS.columns))
     lake.append(VERDICTS, rows)
@@ -84,7 +84,7 @@ def _store(lake: Lake, scope: Scope, found: Audit, chunk: EpochSlice, verdicts: 
 
 
 def _audited(
-    lake: Lake, scope: Scope, found: Audit, chunk: EpochSlice, verdicts: pa.Table
+    lake: Lake, scope: AuditScope, found: Audit, chunk: EpochSlice, verdicts: pa.Table
 ) -> Iterable[dict[str, object]]:
     clock, now = scope.source.clock, datetime.now(UTC)
     start, end = clock.start_of(chunk.start), clock.start_of(chunk.stop)

@@ -15,7 +15,7 @@ from monitoring_lib.config.meaning import Config, meaning_of
 from monitoring_lib.config.monitor import Monitor, MonitorKeys
 from monitoring_lib.config.settings import Settings, Spark, Storage
 from monitoring_lib.config.source import Airflow, CsvOptions, Drift, Late, Quality, Severities, Source, Volume
-from monitoring_lib.documents.faults import Fault, lines_of
+from monitoring_lib.documents.faults import Fault, fault_lines
 from monitoring_lib.documents.folder import locate
 
 __all__ = [
@@ -41,8 +41,8 @@ __all__ = [
     "ValueColumn",
     "Volume",
     "check_together",
+    "fault_lines",
     "faults",
-    "lines_of",
     "load",
     "locate",
     "meaning_of",

@@ -74,7 +74,7 @@ def dotted(path: Path) -> str:
     return text.lstrip(".")
 
 
-def lines_of(faults: Sequence[Fault]) -> list[str]:
+def fault_lines(faults: Sequence[Fault]) -> list[str]:
     """One line a fault, the first of them only where they are many, and then how many more there are."""
     lines = [str(fault) for fault in faults[:MOST_SHOWN]]
     if len(faults) > MOST_SHOWN:
@@ -85,4 +85,4 @@ def lines_of(faults: Sequence[Fault]) -> list[str]:
 def raise_if_any(faults: Sequence[Fault]) -> None:
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise ConfigError("\n".join([f"the configuration has {count}:", *lines_of(faults)]))
+        raise ConfigError("\n".join([f"the configuration has {count}:", *fault_lines(faults)]))

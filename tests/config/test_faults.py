@@ -61,7 +61,7 @@ def test_many_faults_are_cut_and_counted(conf):
     wrong = "".join(f"key{number}: 1\n" for number in range(MOST_SHOWN + 7))
     folder = conf({"base/monitors/busiest.yml": MONITOR + wrong})
     assert len(config.faults(folder)) == MOST_SHOWN + 7
-    lines = config.lines_of(config.faults(folder))
+    lines = config.fault_lines(config.faults(folder))
     assert len(lines) == MOST_SHOWN + 1
     assert lines[-1] == "... and 7 more"
 

@@ -21,7 +21,7 @@ from jobs.input.reading.chunks import BrokenRecord, Chunk
 from jobs.input.reading.csv_files import CsvFile
 from jobs.input.reading.json_files import first_keys, read_json
 from jobs.input.reading.rows import ROWS, broken_rows, rows_of
-from jobs.input.reading.table_files import chunks_of, delta_batches, parquet_batches
+from jobs.input.reading.table_files import chunks_of_batches, delta_batches, parquet_batches
 from jobs.input.reading.wide_rows import wide_rows_of
 from jobs.input.storage import storage_fault
 from jobs.input.streams import Stream, open_stream
@@ -89,7 +89,7 @@ def _pieces(path: str, source: Source, taken: ReadContent | None, lines: NDArray
     if source.format in ("parquet", "delta"):
         schema, batches = _table_batches(path, source)
         _refuse_unfit(path, needed, schema)
-        for chunk in chunks_of(batches, lines):
+        for chunk in chunks_of_batches(batches, lines):
             yield chunk, []
         return
     with open_stream(path) if taken is None else taken.stream() as stream:

@@ -66,7 +66,7 @@ def open_version(version: Version) -> DeltaTable:
         raise DataError(f"{version}: cannot be opened ({error})") from error
 
 
-def chunks_of(batches: Iterable[pa.RecordBatch], wanted: NDArray[np.int64] | None = None) -> Iterator[Chunk]:
+def chunks_of_batches(batches: Iterable[pa.RecordBatch], wanted: NDArray[np.int64] | None = None) -> Iterator[Chunk]:
     """The records with their lines; only those of the `wanted` lines, in order, where some are."""
     first = 1
     for whole in batches:

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 
 from jobs.local.demo.report import show
-from jobs.local.demo.view import View, stage
-from jobs.local.demo.watch import audit, watch
+from jobs.local.demo.view import DemoView, stage
+from jobs.local.demo.watch import run_audit, watch
 from jobs.local.demo.world import SITES, SOURCE, only_one_demo
 from jobs.local.servers import airflow_server, spark_server, standby
 from jobs.local.servers.airflow_server import LONGEST_MIGRATION
@@ -44,11 +44,11 @@ def run(home: Path | None = None, hours: int = 6) -> None:
                 spark_server.wait_ready(spark)
             with stage(begun, "starting Airflow"):
                 airflow_server.wait_ready(airflow, parts)
-            with View(begun, world.epochs) as view:
+            with DemoView(begun, world.epochs) as view:
                 done = watch(world, airflow, servers, view)
             airflow.api.patch(f"/dags/epochs-{SOURCE}", {"is_paused": True})
             with stage(begun, "auditing every answer against all landed events"):
-                audit(world, airflow, servers)
+                run_audit(world, airflow, servers)
         show(world, done)
         say(f"\nDone in {time.monotonic() - begun:.0f} s; nothing is left running.")
 

@@ -49,7 +49,7 @@ def stage(begun: float, what: str) -> Iterator[None]:
     say(f"[{time.monotonic() - begun:4.0f} s] {what}: done in {time.monotonic() - started:.1f} s", style="dim")
 
 
-class View:
+class DemoView:
     """Shows the steps of all epochs, and the moment's work."""
 
     def __init__(self, begun: float, epochs: Sequence[datetime]) -> None:

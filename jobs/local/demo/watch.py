@@ -7,7 +7,7 @@ import urllib.parse
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobs.local.demo.view import TaskProgress, View
+from jobs.local.demo.view import DemoView, TaskProgress
 from jobs.local.demo.world import SOURCE, World
 from jobs.local.servers.airflow_api import AirflowApi
 from jobs.local.servers.airflow_server import AirflowHome
@@ -24,7 +24,7 @@ BETWEEN_LOOKS = 0.7
 LINES_OF_LOG = 25
 
 
-def watch(world: World, airflow: AirflowHome, servers: Servers, view: View) -> list[TaskProgress]:
+def watch(world: World, airflow: AirflowHome, servers: Servers, view: DemoView) -> list[TaskProgress]:
     """Starts the schedule and returns every step once the last epoch is through; an error if one failed."""
     api = airflow.api
     _wait_for_dag(api, servers)
@@ -48,7 +48,7 @@ def watch(world: World, airflow: AirflowHome, servers: Servers, view: View) -> l
         time.sleep(BETWEEN_LOOKS)
 
 
-def audit(world: World, airflow: AirflowHome, servers: Servers) -> None:
+def run_audit(world: World, airflow: AirflowHome, servers: Servers) -> None:
     """Runs the DAG that audits the source over all epochs of the demo; an error if a promise was broken."""
     api, end = airflow.api, world.epochs[-1] + timedelta(hours=1)
     span = {"from": f"{world.epochs[0]:%Y-%m-%dT%H:%MZ}", "to": f"{end:%Y-%m-%dT%H:%MZ}"}

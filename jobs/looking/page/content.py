@@ -10,7 +10,7 @@ from typing import Any
 from jobs.epoch.context import Context
 from jobs.looking import answer_report
 from jobs.looking.answer import ShownAnswer, look
-from jobs.looking.answer_tables import last_tick
+from jobs.looking.answer_tables import rows_at_the_end
 from jobs.looking.page import lists
 from jobs.looking.page.costs import crossed, links
 from jobs.looking.page.coverage import coverage
@@ -34,14 +34,14 @@ _OVERVIEW_EPOCHS = 60
 
 
 @dataclass(frozen=True)
-class Content:
+class PageContent:
     """`overview` is what the page opens with; `details` holds, by monitor, what its own page shows."""
 
     overview: dict[str, Any]
     details: dict[str, dict[str, Any]]
 
 
-def content(context: Context, only: Sequence[str] = ()) -> Content:
+def content(context: Context, only: Sequence[str] = ()) -> PageContent:
     """All monitors, or `only` these; sources with what waits and what was quarantined; alerts, checks and runs."""
     sources = [standing(context, source) for _, source in sorted(context.config.sources.items())]
     wanted = [
@@ -62,7 +62,7 @@ def content(context: Context, only: Sequence[str] = ()) -> Content:
         "runs": lists.runs(context),
         "meanings": dict(_meanings()),
     }
-    return Content(overview, {row["name"]: detail for row, detail in found if detail is not None})
+    return PageContent(overview, {row["name"]: detail for row, detail in found if detail is not None})
 
 
 def _source(found: SourceStanding) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _now(found: ShownAnswer) -> tuple[dict[str, Any], dict[str, Any]]:
     """The newest answer as `farwatch query` gives it: for the overview its headline, for its own page all of it."""
     plain = answer_report.to_plain(found)
     del plain["history"]
-    rows = [answer_report.plain_row(row, found) for row in last_tick(found.rows)]
+    rows = [answer_report.plain_row(row, found) for row in rows_at_the_end(found.rows)]
     names = (
         "epoch_start", "epoch_end", "says", "promise", "meaning", "partial", "stale", "sites", "missing_sites", "owed",
         "audited", "bytes", "shipping_bytes", "config_changed",

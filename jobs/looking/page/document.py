@@ -13,13 +13,13 @@ from importlib.resources import files
 from typing import Any
 
 from jobs.looking import printing
-from jobs.looking.page.content import Content
+from jobs.looking.page.content import PageContent
 
 SCRIPTS = ("dom", "words", "unpacking", "charts", "overview", "answer", "costs", "trust", "monitor", "lists", "main")
 """In the order in which they need each other."""
 
 
-def document(found: Content) -> str:
+def document(found: PageContent) -> str:
     """Nothing out of the data becomes markup: it travels as JSON in which no `<` is left, and is shown as text."""
     folder = files("jobs.looking.page")
     html = folder.joinpath("page.html").read_text("utf-8")

@@ -7,10 +7,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, Constraints, Widths
+from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, WidthConstraints, Widths
 
 
-def uniform(constraints: Constraints) -> Widths:
+def uniform(constraints: WidthConstraints) -> Widths:
     """``W_i = min_j b_j / sum_i |K_ij|``: every object of a row has the same share, and the tightest row decides."""
     widths = constraints.caps.copy()
     if len(constraints.bounds):
@@ -20,7 +20,7 @@ def uniform(constraints: Constraints) -> Widths:
     return widths
 
 
-def waterfill(constraints: Constraints, quantum: int, floor: Widths | None = None) -> Widths:
+def waterfill(constraints: WidthConstraints, quantum: int, floor: Widths | None = None) -> Widths:
     """All widths rise together; when a row is full its objects stop and the others go on. Never below `uniform`.
 
     Widths are whole quanta; what a row has left over is handed out quantum by quantum, in the order of the objects.
@@ -95,7 +95,7 @@ def _hand_out(weights: Any, left: Any, caps: Any, widths: Any, quantum: int) -> 
                     left[row] -= weights[row, at] * quantum
 
 
-def fitted(constraints: Constraints, widths: Widths) -> Widths:
+def fitted(constraints: WidthConstraints, widths: Widths) -> Widths:
     """The same widths where every row keeps them; those of an overfull row shrink in proportion."""
     kept = np.minimum(np.where(constraints.bound_objects & (widths >= UNBOUNDED), 0, widths), constraints.caps)
     for row, bound in zip(constraints.weights, constraints.bounds.tolist(), strict=True):
@@ -106,7 +106,7 @@ def fitted(constraints: Constraints, widths: Widths) -> Widths:
     return kept
 
 
-def grow(constraints: Constraints, widths: Widths, order: Any) -> Widths:
+def grow(constraints: WidthConstraints, widths: Widths, order: Any) -> Widths:
     """Objects take, in this order, all that their rows have left over: ``W_i += min_j left_j / |K_ij|``."""
     grown, left = widths.copy(), constraints.left(widths)
     for at in order:

@@ -15,17 +15,17 @@ from monitoring_lib.network import COORDINATOR, Delivery, Post, site_of_node
 from monitoring_lib.protocols.aggregates.budget import dialled, turned
 from monitoring_lib.protocols.aggregates.evaluation import Membership, evaluate
 from monitoring_lib.protocols.aggregates.filters import Ints, whole_steps
-from monitoring_lib.protocols.aggregates.letters import Agreed, Bounds, NewWidths
+from monitoring_lib.protocols.aggregates.letters import Agreed, NewBounds, NewWidths
 from monitoring_lib.protocols.aggregates.policy import Policy, Standing
 from monitoring_lib.protocols.aggregates.rows import published
 from monitoring_lib.protocols.aggregates.stages import Stage, late_stages, without
 from monitoring_lib.protocols.aggregates.state import CoordinatorState
-from monitoring_lib.protocols.aggregates.terms import Constraints, agreed, terms_of, tightened
+from monitoring_lib.protocols.aggregates.terms import WidthConstraints, agreed, terms_of, tightened
 from monitoring_lib.unstored import Unstored
 
 
 @dataclass
-class Work:
+class EpochWork:
     """One epoch's answers, and what the choice of widths at its end needs to know."""
 
     answers: Answers
@@ -47,9 +47,9 @@ class AggregatesCoordinator(InnerRole[CoordinatorState]):
         self.policy = policy
         self.terms = terms_of(ask)
         self.agreed = agreed(self.terms)
-        self._work: Unstored[Work] = Unstored()
+        self._work: Unstored[EpochWork] = Unstored()
         self._membership: tuple[list[str], Membership] | None = None
-        self._constraints: tuple[tuple[list[str], int], Constraints] | None = None
+        self._constraints: tuple[tuple[list[str], int], WidthConstraints] | None = None
 
     def start(self, node: str) -> CoordinatorState:
         return CoordinatorState()
@@ -75,7 +75,7 @@ class AggregatesCoordinator(InnerRole[CoordinatorState]):
         partial = self._partial(state, moment, np.logical_or.reduce([stage.lost for stage in stages]))
         answers = published(self.ask, self.terms, moment, found, partial, latency.delayed)
         moved = _moved(objects, sent) if self.ask.params.budget is not None else 0
-        self._work.put(state, moment.epoch, Work(answers, known, changed, len(objects), moved))
+        self._work.put(state, moment.epoch, EpochWork(answers, known, changed, len(objects), moved))
         return ()
 
     def _late(self, state: CoordinatorState, moment: Moment, whole: Stage) -> list[Stage]:
@@ -116,7 +116,7 @@ class AggregatesCoordinator(InnerRole[CoordinatorState]):
         parts: list[tuple[Ints, Ints, Ints]] = []
         for delivery in inbox:
             letter, own = delivery.letter, rows.setdefault(delivery.sender, [])
-            if not isinstance(letter, Bounds):
+            if not isinstance(letter, NewBounds):
                 self.policy.take(state, moment, [state.names[at] for at in own], letter)
                 continue
             if letter.names:
@@ -211,11 +211,11 @@ class AggregatesCoordinator(InnerRole[CoordinatorState]):
         for site, rows in sorted(sites.items()):
             yield Post(site, NewWidths(state.places[rows], widths[rows]), "new width")
 
-    def _rows(self, state: CoordinatorState) -> Constraints:
+    def _rows(self, state: CoordinatorState) -> WidthConstraints:
         key = state.names, state.dial
         if self._constraints is None or self._constraints[0] != key:
             labels = self._labels(state)
-            self._constraints = key, Constraints.of(dialled(self.terms, state.dial, labels), labels)
+            self._constraints = key, WidthConstraints.of(dialled(self.terms, state.dial, labels), labels)
         return self._constraints[1]
 
     def _drop_retired(self, state: CoordinatorState, moment: Moment) -> list[int]:
@@ -229,7 +229,7 @@ class AggregatesCoordinator(InnerRole[CoordinatorState]):
             state.queue = without(state.queue, kept) if self.policy.latency.lag else state.queue
         return kept
 
-    def _done(self, state: CoordinatorState, moment: Moment) -> Work:
+    def _done(self, state: CoordinatorState, moment: Moment) -> EpochWork:
         work = self._work.of_epoch(state, moment.epoch)
         if work is None:
             raise ProtocolError(f"{COORDINATOR} is asked for epoch {moment.epoch} before it has taken it in")

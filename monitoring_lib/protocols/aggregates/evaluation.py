@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.errors import DataError
-from monitoring_lib.protocols.aggregates.groups import Counted, Group
+from monitoring_lib.protocols.aggregates.groups import Group, GroupedObject
 from monitoring_lib.protocols.aggregates.stages import Stage
 from monitoring_lib.protocols.aggregates.terms import Term
 
@@ -54,7 +54,7 @@ class Membership:
             for name in (*known, *groups):
                 label = names[numbers[name]]
                 counted, weight = term.has(label), 0 if term.ask == "count" else term.weight(label)
-                if isinstance(label, Counted) and Group.of(term.name, label.node) not in numbers:
+                if isinstance(label, GroupedObject) and Group.of(term.name, label.node) not in numbers:
                     # Its site is missing since the query began: nobody knows the group's value, so the row is open.
                     weight = term.weight_of_value(label) if term.ask != "count" else 0
                 if counted or weight:

@@ -9,7 +9,7 @@ from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.methods import Ask, Method
 from monitoring_lib.network import Letter
 from monitoring_lib.protocols.aggregates.coordinator import AggregatesCoordinator
-from monitoring_lib.protocols.aggregates.letters import Agreed, Bounds, NewWidths
+from monitoring_lib.protocols.aggregates.letters import Agreed, NewBounds, NewWidths
 from monitoring_lib.protocols.aggregates.policy import FilterOptions, Policy
 from monitoring_lib.protocols.aggregates.question import Aggregates
 from monitoring_lib.protocols.aggregates.site import AggregatesSite
@@ -23,7 +23,7 @@ class AggregatesMethod(Method):
 
     question = Aggregates()
     Options = FilterOptions
-    letters: ClassVar[tuple[type[Letter], ...]] = (Bounds, NewWidths, Agreed)
+    letters: ClassVar[tuple[type[Letter], ...]] = (NewBounds, NewWidths, Agreed)
     needs_expiring = False
     Policy: ClassVar[type[Policy]]
 

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 _MARK = "\0"
 
 
-class Counted(str):
+class GroupedObject(str):
     """An object of a site that aggregates: it takes part, its value stands in groups of that site."""
 
     node: str
@@ -45,7 +45,7 @@ def labelled(name: str, node: str) -> str:
     """A name as terms read it, of a site that aggregates."""
     if name.startswith(_MARK):
         return Group(name)
-    label = Counted(name)
+    label = GroupedObject(name)
     label.node = node
     return label
 

@@ -9,7 +9,7 @@ from monitoring_lib.network import Letter
 
 
 @dataclass(slots=True)
-class Bounds(Letter, tag=1, version=1):
+class NewBounds(Letter, tag=1, version=1):
     """New bounds: from a tick of the epoch on, the value of an object lies around a centre, within its width.
 
     `names` are the objects that the site has not named before; they take the next places in its list. `centres` are

@@ -2,6 +2,6 @@
 
 from monitoring_lib.protocols.aggregates.curves import RateCurves
 from monitoring_lib.protocols.aggregates.fixed import NoFilter, Optimised, Uniform, Waterfill
-from monitoring_lib.protocols.aggregates.shrinking import Quiet, Text
+from monitoring_lib.protocols.aggregates.shrinking import Quiet, TextMethod
 
-METHODS = (Waterfill, Uniform, NoFilter, Text, Quiet, RateCurves, Optimised)
+METHODS = (Waterfill, Uniform, NoFilter, TextMethod, Quiet, RateCurves, Optimised)

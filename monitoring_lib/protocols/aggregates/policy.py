@@ -18,7 +18,7 @@ from monitoring_lib.protocols.aggregates.filters import Filter, Ints
 from monitoring_lib.protocols.aggregates.groups import labelled
 from monitoring_lib.protocols.aggregates.latency import Latency
 from monitoring_lib.protocols.aggregates.state import CoordinatorState, SiteState
-from monitoring_lib.protocols.aggregates.terms import UNIT, Beginning, Constraints, Term, Widths, terms_of
+from monitoring_lib.protocols.aggregates.terms import UNIT, FirstWidths, Term, WidthConstraints, Widths, terms_of
 
 
 class FilterOptions(Keys):
@@ -100,8 +100,8 @@ class Policy(ABC):
         return self._beginning.widths(names)
 
     @cached_property
-    def _beginning(self) -> Beginning:
-        return Beginning.of(terms_of(self.ask))
+    def _beginning(self) -> FirstWidths:
+        return FirstWidths.of(terms_of(self.ask))
 
     def shrunk(self, moment: Moment, terms: Sequence[Term], names: Sequence[str], widths: Widths, sent: Ints) -> Widths:
         """What both ends make of the widths at the end of a period, without a message."""
@@ -116,7 +116,9 @@ class Policy(ABC):
         raise TypeError(f"{letter.kind()} is none of this method's letters")
 
     @abstractmethod
-    def targets(self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: Constraints) -> Widths:
+    def targets(
+        self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: WidthConstraints
+    ) -> Widths:
         """The widths from the next epoch on; they keep every row."""
 
     def costs(self, names: Sequence[str]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post, site_of_node
 from monitoring_lib.protocols.aggregates.filters import Ints, fill, in_two_stages, new_bounds, whole_steps
 from monitoring_lib.protocols.aggregates.groups import group_series, new_groups, refuse_marked
-from monitoring_lib.protocols.aggregates.letters import Agreed, Bounds, NewWidths
+from monitoring_lib.protocols.aggregates.letters import Agreed, NewBounds, NewWidths
 from monitoring_lib.protocols.aggregates.policy import Policy, Series
 from monitoring_lib.protocols.aggregates.readings import Readings
 from monitoring_lib.protocols.aggregates.state import SiteState
@@ -51,7 +51,7 @@ class AggregatesSite(SiteRole[SiteState]):
                     moment, self.terms, self._labels(state, state.names), state.widths, state.sent
                 )
         if len(places):
-            yield Post(COORDINATOR, Bounds(state.names[known:], places, ticks, sent), "outside its bound")
+            yield Post(COORDINATOR, NewBounds(state.names[known:], places, ticks, sent), "outside its bound")
         yield from self.policy.measure(state, moment, series)
 
     def _filtered(self, state: SiteState, moment: Moment, series: Series) -> tuple[Ints, Ints, Ints]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.methods import Ask
-from monitoring_lib.protocols.aggregates.groups import Counted, Group
+from monitoring_lib.protocols.aggregates.groups import Group, GroupedObject
 from monitoring_lib.protocols.aggregates.latency import Latency, Pads
 
 UNIT = 1024
@@ -56,7 +56,7 @@ class Term:
     def weight(self, name: str) -> int:
         if isinstance(name, Group):
             return int(name.query == self.name)
-        return 0 if isinstance(name, Counted) else self.weight_of_value(name)
+        return 0 if isinstance(name, GroupedObject) else self.weight_of_value(name)
 
     def weight_of_value(self, name: str) -> int:
         """The weight of an object, also of one whose value stands in a group."""
@@ -129,7 +129,7 @@ def agreed(terms: Iterable[Term]) -> Agreed:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class FirstWidths:
     """The width with which each object begins: sound whatever other objects take part.
 
     A row that names its objects keeps the share of those that nobody has seen yet free for them.
@@ -141,7 +141,7 @@ class Beginning:
     """A group has at least one object, so the share of one is sound."""
 
     @classmethod
-    def of(cls, terms: Iterable[Term]) -> Beginning:
+    def of(cls, terms: Iterable[Term]) -> FirstWidths:
         binding = [term for term in terms if term.binds]
         named: dict[str, int] = {}
         for term in binding:
@@ -155,7 +155,7 @@ class Beginning:
         return [self._width(name) for name in names]
 
     def _width(self, name: str) -> int:
-        if isinstance(name, Counted):
+        if isinstance(name, GroupedObject):
             return UNBOUNDED
         if isinstance(name, Group):
             return self.of_query.get(name.query, UNBOUNDED)
@@ -190,7 +190,7 @@ def tightened(widths: Widths, names: Sequence[str], before: Agreed, terms: Seque
 
 
 @dataclass(frozen=True)
-class Constraints:
+class WidthConstraints:
     """``sum_i weights[j, i] * W[i] <= bounds[j]`` for every row j, and ``W[i] <= caps[i]``.
 
     The paper's constraint (section 4.2) for sums and means; MIN and MAX bind each of their objects alone.
@@ -203,7 +203,7 @@ class Constraints:
     """The most objects that take part in one row."""
 
     @classmethod
-    def of(cls, terms: Sequence[Term], names: Sequence[str]) -> Constraints:
+    def of(cls, terms: Sequence[Term], names: Sequence[str]) -> WidthConstraints:
         """For these objects, which take part. The shares of objects that a sum names and nobody has seen stay free."""
         caps = np.full(len(names), UNBOUNDED, np.int64)
         seen, rows, bounds = set(names), [], []

@@ -8,7 +8,7 @@ from typing import Any
 from monitoring_lib.methods import Moment
 from monitoring_lib.network import ALL, Post
 from monitoring_lib.protocols.distinct_count.sketched.coordinator import SketchCoordinator
-from monitoring_lib.protocols.distinct_count.sketched.letters import Bits, Count, Items, Whole
+from monitoring_lib.protocols.distinct_count.sketched.letters import BitItems, Bits, Count, Whole
 from monitoring_lib.protocols.distinct_count.sketched.method import SketchMethod
 from monitoring_lib.protocols.distinct_count.sketched.site import SketchSite
 
@@ -50,6 +50,6 @@ class SharedCount(SketchMethod):
     """Sites with few items of their own report less often."""
 
     name = "shared-count"
-    letters = (Bits, Whole, Items, Count)
+    letters = (Bits, Whole, BitItems, Count)
     Site = SharedCountSite
     Coordinator = SharedCountCoordinator

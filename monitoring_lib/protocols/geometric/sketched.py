@@ -14,7 +14,7 @@ from monitoring_lib.synopses._window import EventWindow
 from monitoring_lib.synopses.ecm import EcmSketch
 
 
-class Sketched(Protocol):
+class HoldsSketch(Protocol):
     """A state that holds a sketch: its newest tick, the events so far, and the columns of its histograms."""
 
     newest: int
@@ -24,7 +24,7 @@ class Sketched(Protocol):
     rings: Ints
 
 
-class Sketches:
+class StateSketches:
     """The sketches of states."""
 
     def __init__(self, sizes: Sizes) -> None:
@@ -32,7 +32,7 @@ class Sketches:
         self._at_hand: AtHand[EcmSketch] = AtHand()
         self._cells: AtHand[tuple[int, Ints]] = AtHand()
 
-    def take(self, state: Sketched, epoch: int, arriving: TickCounts) -> None:
+    def take(self, state: HoldsSketch, epoch: int, arriving: TickCounts) -> None:
         assert isinstance(state, Image)
         sketch = self._open(state, epoch)
         if not len(arriving):
@@ -43,7 +43,7 @@ class Sketches:
         counters = sketch.counters
         state.count, state.first, state.rings = counters.count, counters.first, counters.rings
 
-    def cells(self, state: Sketched, epoch: int, now: int) -> Ints:
+    def cells(self, state: HoldsSketch, epoch: int, now: int) -> Ints:
         """The array of the window that ends with the tick `now`, row by row: whole numbers, not to be changed."""
         assert isinstance(state, Image)
         known = self._cells.find(state, epoch)
@@ -51,7 +51,7 @@ class Sketches:
             known = now, self._open(state, epoch).cells(now=now).estimate.astype(np.int64)
         return self._cells.keep(state, epoch, known)[1]
 
-    def _open(self, state: Sketched, epoch: int) -> EcmSketch:
+    def _open(self, state: HoldsSketch, epoch: int) -> EcmSketch:
         assert isinstance(state, Image)
         sketch = self._at_hand.find(state, epoch)
         if sketch is None:

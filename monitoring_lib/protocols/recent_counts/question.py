@@ -8,7 +8,7 @@ from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.epochs import format_duration, parse_duration
 from monitoring_lib.methods import Ask, Question, Truth
 from monitoring_lib.protocols.recent_counts.queries import MOST_ANSWERED_BITS, Query, RecentCountsParams
-from monitoring_lib.protocols.recent_counts.tick_counts import TickCounts, is_whole
+from monitoring_lib.protocols.recent_counts.tick_counts import TickCounts, is_whole_number
 from monitoring_lib.summaries import Measure
 
 
@@ -107,7 +107,7 @@ def faults_of(ask: Ask, query: Query, path: tuple[str | int, ...]) -> Iterable[K
             (*path, "quantiles"), f"numbers of {bits} bits are more than an answer row holds exactly",
             f"give `bits: {MOST_ANSWERED_BITS}` at most",
         )  # fmt: skip
-    if query.point is not None and not is_whole(query.point, bits):
+    if query.point is not None and not is_whole_number(query.point, bits):
         yield KeyFault(
             (*path, "point"), f"{query.point!r} is no whole number from 0 to {largest}, as items with `bits` are",
             "ask texts in a monitor without `bits`",

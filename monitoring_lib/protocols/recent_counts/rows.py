@@ -12,7 +12,7 @@ from monitoring_lib.methods import Ask
 from monitoring_lib.protocols.recent_counts.queries import Query
 
 
-class Found(NamedTuple):
+class BoundedEstimate(NamedTuple):
     """An estimate, and what the exact number lies between as often as `confidence` says."""
 
     estimate: float
@@ -25,23 +25,23 @@ class Recent(ABC):
     """What can be asked about the events of the last `span` ticks."""
 
     @abstractmethod
-    def events(self, span: int) -> Found: ...
+    def events(self, span: int) -> BoundedEstimate: ...
 
     @abstractmethod
-    def point(self, item: str, span: int) -> Found: ...
+    def point(self, item: str, span: int) -> BoundedEstimate: ...
 
     @abstractmethod
-    def self_join(self, span: int) -> Found: ...
+    def self_join(self, span: int) -> BoundedEstimate: ...
 
     @abstractmethod
-    def between(self, first: int, last: int, span: int) -> Found: ...
+    def between(self, first: int, last: int, span: int) -> BoundedEstimate: ...
 
     @abstractmethod
-    def quantile(self, share: float, span: int) -> Found | None:
+    def quantile(self, share: float, span: int) -> BoundedEstimate | None:
         """None where nothing happened."""
 
     @abstractmethod
-    def heavy_hitters(self, share: float, span: int) -> dict[str, Found]:
+    def heavy_hitters(self, share: float, span: int) -> dict[str, BoundedEstimate]:
         """Every item above this share that can be, and perhaps some a little below."""
 
     def cannot(self, query: Query, span: int) -> str | None:
@@ -77,7 +77,7 @@ def rows_of(ask: Ask, recent: Recent, query: Query, node: str, tick: int, partia
         yield Answer(node, tick, key, rank, found.estimate, low, high, found.confidence, partial or unsure)
 
 
-def _found(query: Query, recent: Recent, span: int) -> Iterator[tuple[str, int | None, Found]]:
+def _found(query: Query, recent: Recent, span: int) -> Iterator[tuple[str, int | None, BoundedEstimate]]:
     """Key, rank and finding of each row of a query."""
     if query.point is not None:
         yield query.name, None, recent.point(query.point, span)

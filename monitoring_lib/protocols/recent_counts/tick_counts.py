@@ -92,5 +92,5 @@ def are_whole(items: Any, bits: int) -> pa.Array:
     return pc.and_(pc.match_substring_regex(texts, "^(0|[1-9][0-9]*)$"), small)
 
 
-def is_whole(item: str, bits: int) -> bool:
+def is_whole_number(item: str, bits: int) -> bool:
     return bool(are_whole([item], bits)[0].as_py())

@@ -12,7 +12,7 @@ from monitoring_lib.network import Letter
 
 
 @dataclass(slots=True)
-class Values(Letter, tag=1, version=1):
+class SiteSums(Letter, tag=1, version=1):
     """Sums of a site, as they are now."""
 
     names: list[str]
@@ -63,7 +63,7 @@ class Above(Letter, tag=25, version=1):
 
 
 @dataclass(slots=True)
-class Found(Letter, tag=26, version=1):
+class FoundObjects(Letter, tag=26, version=1):
     """Objects found: the members' sums in order where they were asked for, then those of the names; the border."""
 
     names: list[str]

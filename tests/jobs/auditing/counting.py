@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.auditing.exact import ExactQuery
-from jobs.auditing.scope import Scope
+from jobs.auditing.scope import AuditScope
 from jobs.lake import Lake
 from monitoring_lib.tables import EVENTS
 
@@ -37,7 +37,7 @@ def counted_here() -> Iterator[None]:
         counted = rows.group_by(["epoch_start", "site", "key0"]).aggregate([([], "count_all")])
         return SimpleNamespace(toArrow=lambda: counted.rename_columns(["epoch_start", "site", "key0", "events"]))
 
-    def cells(lake: Lake, scope: Scope, start: int, end: int) -> pa.Table:
+    def cells(lake: Lake, scope: AuditScope, start: int, end: int) -> pa.Table:
         rows = landed_rows(lake, scope.source.name, scope.landing, start, end)
         counted = rows.group_by(["epoch_start", "site", "write"]).aggregate([([], "count_all")])
         return counted.rename_columns(["epoch_start", "site", "write", "events"])

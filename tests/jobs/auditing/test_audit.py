@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.auditing.result import Audit, Observed
-from jobs.auditing.scope import Scope, scope_of
+from jobs.auditing.scope import AuditScope, scope_of
 from jobs.epoch.planning import Arrivals
 from jobs.looking.answer import look
 from jobs.looking.answer_report import promise_line
@@ -149,7 +149,7 @@ def test_an_answer_that_is_gone_and_one_that_nobody_sealed_are_named(home: Seale
 
 
 def test_what_is_sealed_while_the_audit_runs_is_left_to_the_next(home: SealedHome) -> None:
-    def scoped_then_sealed(*arguments: Any) -> Scope:
+    def scoped_then_sealed(*arguments: Any) -> AuditScope:
         scope = scope_of(*arguments)
         home.land(bought(COUNT - 1, north="z" * 60))
         home.run(COUNT - 1, COUNT, revise="late")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from jobs.landing.decisions import FileDecision, Mode, Report, decide
+from jobs.landing.decisions import FileDecision, Mode, Report, decide_files
 from jobs.landing.known import How, Known, LandedFile
 from monitoring_lib.config import parse_source
 
@@ -39,7 +39,7 @@ def decided(
 ) -> dict[str, str]:
     """By path how it lands, or `refused`."""
     given = list(reports)
-    found = decide(SOURCE, known, given, {*there, *(one.path for one in given)}, mode)
+    found = decide_files(SOURCE, known, given, {*there, *(one.path for one in given)}, mode)
     return {path: one.how.value if one.how else "refused" for path, one in found.items()}
 
 
@@ -92,16 +92,16 @@ def test_a_copy_that_is_still_there_keeps_its_rows():
 
 def test_a_file_without_a_good_row_is_refused():
     hopeless = Report("a", "X", 1, 3, faults={"time is odd": 2, "item is empty": 1})
-    [found] = decide(SOURCE, Known(), [hopeless], {"a"}, "refuse").values()
+    [found] = decide_files(SOURCE, Known(), [hopeless], {"a"}, "refuse").values()
     assert found.how is None
     assert "none of its rows (3) could become an event; most often: time is odd" in found.reason
 
 
 def test_the_reason_prints_the_command_that_is_right_for_the_file():
-    [grown] = decide(SOURCE, known_of(a="X"), [report("a", "XY", "X")], {"a"}, "refuse").values()
+    [grown] = decide_files(SOURCE, known_of(a="X"), [report("a", "XY", "X")], {"a"}, "refuse").values()
     assert "`farwatch land --source shop --changed append`" in grown.reason
     assert "replace" not in grown.reason
-    [other] = decide(SOURCE, known_of(a="X"), [report("a", "Y")], {"a"}, "refuse").values()
+    [other] = decide_files(SOURCE, known_of(a="X"), [report("a", "Y")], {"a"}, "refuse").values()
     assert "`farwatch land --source shop --changed replace`" in other.reason
     assert "--changed append" not in other.reason
 
@@ -127,7 +127,7 @@ def test_all_parts_of_a_file_that_grew_are_replaced_together():
 
 def test_a_longer_file_under_another_name_replaces_the_shorter_one():
     known = known_of(a="X")
-    [decision] = decide(SOURCE, known, [report("b", "XY", "X")], {"b"}, "replace").values()
+    [decision] = decide_files(SOURCE, known, [report("b", "XY", "X")], {"b"}, "replace").values()
     assert decision == FileDecision(How.REPLACED)
     assert [one.digest for one in known.add([landing("b", "XY", How.REPLACED, "X", "w2")])] == ["X"]
     assert set(known.digests) == {"XY"}

@@ -30,8 +30,8 @@ def records(home: SealedHome, what: str, time: str | None = None, **more: Any) -
 def test_messages_are_decoded_in_order_of_delivery(home: SealedHome) -> None:
     found = records(home, "messages", "2020-01-01T01:00")
     assert [(row["sender"], row["receivers"], row["kind"], row["content"]) for row in found] == [
-        ("north", ["@coordinator"], "values", {"names": ["a"], "values": [3]}),
-        ("south", ["@coordinator"], "values", {"names": ["c", "d"], "values": [2, 1]}),
+        ("north", ["@coordinator"], "site-sums", {"names": ["a"], "values": [3]}),
+        ("south", ["@coordinator"], "site-sums", {"names": ["c", "d"], "values": [2, 1]}),
     ]
 
 

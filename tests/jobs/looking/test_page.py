@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from deltalake import DeltaTable
 
-from jobs.looking.page.content import Content, content
+from jobs.looking.page.content import PageContent, content
 from jobs.looking.page.coverage import OWED, SILENT
 from jobs.looking.page.document import document
 from jobs.looking.page.series import MOST_KEYS
@@ -233,7 +233,7 @@ def test_forty_long_chains_fit_and_the_overview_stands_before_them(home: SealedH
     detail = found.details["busiest"]
     many = [busiest | {"name": f"busiest-{at}", "sealed": 10_000} for at in range(40)]
     large = detail | {"answer": detail["answer"] | {"series": series}}
-    page = document(Content(found.overview | {"monitors": many}, {one["name"]: large for one in many}))
+    page = document(PageContent(found.overview | {"monitors": many}, {one["name"]: large for one in many}))
     assert len(page) < 8_000_000
     overview, script, first = (page.index(text) for text in ('id="data"', "function overview()", 'data-monitor="0">'))
     assert overview < script < first < page.index('id="charts"'), "a browser paints it before it has read the rest"

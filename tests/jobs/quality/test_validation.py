@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from jobs.quality.validation import Check, FailedCheck, validate
+from jobs.quality.validation import Check, FailedCheck, broken_checks
 from monitoring_lib.errors import ExpectationFailed
 
 ROOT = Path(__file__).parents[3]
@@ -28,7 +28,7 @@ def at_most(most: float, column: str = "n", **more: str) -> Check:
 def test_broken_checks_name_their_rows_in_the_order_of_the_checks() -> None:
     frame = pd.DataFrame({"n": [1.0, 5.0, None, 3.0], "other": [9, 9, 9, 9]})
     checks = [at_most(4, severity="warning"), at_most(8, "other"), at_most(2), at_most(5)]
-    assert list(validate(frame, checks).items()) == [
+    assert list(broken_checks(frame, checks).items()) == [
         ("n at most 4", FailedCheck("warning", [1])),
         ("other at most 8", FailedCheck("critical", [0, 1, 2, 3])),
         ("n at most 2", FailedCheck("critical", [1, 3])),
@@ -36,14 +36,14 @@ def test_broken_checks_name_their_rows_in_the_order_of_the_checks() -> None:
 
 
 def test_one_frame_says_nothing_about_the_next() -> None:
-    assert validate(pd.DataFrame({"n": [5]}), [at_most(4)])
-    assert not validate(pd.DataFrame({"n": [4]}), [at_most(4)])
-    assert validate(pd.DataFrame({"n": [4, 5]}), [at_most(4)])["n at most 4"].rows == [1]
+    assert broken_checks(pd.DataFrame({"n": [5]}), [at_most(4)])
+    assert not broken_checks(pd.DataFrame({"n": [4]}), [at_most(4)])
+    assert broken_checks(pd.DataFrame({"n": [4, 5]}), [at_most(4)])["n at most 4"].rows == [1]
 
 
 def test_a_check_that_cannot_be_evaluated_is_an_error_and_no_finding() -> None:
     with pytest.raises(ExpectationFailed, match=r'nowhere at most 4 could not be evaluated: .*"nowhere"'):
-        validate(pd.DataFrame({"n": [4]}), [at_most(4), at_most(4, "nowhere")])
+        broken_checks(pd.DataFrame({"n": [4]}), [at_most(4), at_most(4, "nowhere")])
 
 
 def test_only_the_checks_and_their_pages_know_great_expectations() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from jobs.simulation import counting as counting_module
 from jobs.simulation import grouping
-from jobs.simulation.trace import Asked, Trace, open_trace
+from jobs.simulation.trace import Trace, TraceOptions, open_trace
 from jobs.simulation.trace_counts import REFUSED, count
 from monitoring_lib.config import Monitor, parse_monitor, parse_source
 from monitoring_lib.errors import DataError
@@ -235,7 +235,7 @@ def test_a_trace_without_a_source_is_read_by_the_names_that_the_monitor_uses(tmp
         },
         "here",
     )  # fmt: skip
-    trace = open_trace(monitor, Asked(str(path), epoch="10s"), None, tmp_path)
+    trace = open_trace(monitor, TraceOptions(str(path), epoch="10s"), None, tmp_path)
     assert (trace.source.scales, sorted(trace.source.columns)) == (
         {"bytes": 1, "ms": 1},
         ["host", "query", "site", "time"],

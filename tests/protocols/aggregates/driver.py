@@ -78,7 +78,7 @@ class Network:
 
 
 def bounds_sent(steps: Sequence[Step]) -> int:
-    return sum(message.entries for step in steps for message in step.settled.messages if message.kind == "bounds")
+    return sum(message.entries for step in steps for message in step.settled.messages if message.kind == "new-bounds")
 
 
 def entries(steps: Sequence[Step]) -> int:

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from monitoring_lib.protocols.aggregates.fixed.optimised import best_for_walks
-from monitoring_lib.protocols.aggregates.terms import UNIT, Constraints, Term
+from monitoring_lib.protocols.aggregates.terms import UNIT, Term, WidthConstraints
 from tests.protocols.aggregates.driver import Network, Step, cut, method
 
 TICKS = 50
@@ -61,7 +61,7 @@ def test_the_best_widths_for_walks_are_those_of_a_general_solver(seed: int) -> N
              Fraction(rng.randint(2_000, 9_000)))
         for at in range(4)
     ]  # fmt: skip
-    rows = Constraints.of(terms, names)
+    rows = WidthConstraints.of(terms, names)
     rest = np.array([rng.uniform(1, 100) ** 2 for _ in names])
     bound = np.flatnonzero(rows.bound_objects)
     ours = best_for_walks(rows, rest, UNIT)[bound] / UNIT

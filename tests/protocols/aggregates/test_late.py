@@ -10,7 +10,7 @@ import pytest
 
 from monitoring_lib.codec import decode
 from monitoring_lib.errors import DataError
-from monitoring_lib.protocols.aggregates.letters import Bounds
+from monitoring_lib.protocols.aggregates.letters import NewBounds
 from monitoring_lib.protocols.aggregates.question import Aggregates
 from tests.protocols.aggregates.driver import BY_NAME, Network, brute_force, cut, method, walks
 
@@ -84,9 +84,9 @@ def test_any_delay_within_the_allowance_is_inside_the_padded_bound(name: str) ->
         step = network.step(cut(series, epoch, TICKS))
         starting = network.method.site.policy.starting  # type: ignore[attr-defined]
         for message in step.settled.messages:
-            if message.kind != "bounds":
+            if message.kind != "new-bounds":
                 continue
-            letter = decode(message.payload, Bounds)
+            letter = decode(message.payload, NewBounds)
             own = named.setdefault(message.sender, [])
             own += letter.names
             for place, tick, centre in zip(letter.places, letter.ticks, letter.centres, strict=True):

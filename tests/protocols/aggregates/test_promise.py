@@ -117,7 +117,7 @@ def test_precision_zero_is_exact_and_no_precision_costs_first_readings_only(name
     assert all(row.low == row.high for step in steps for row in step.settled.answers)
     free = Network(method([{"name": "x", "ask": "sum"}, {"name": "n", "ask": "count"}], TICKS, name))
     steps = [free.step(cut(series, epoch, TICKS)) for epoch in range(EPOCHS)]
-    bounds = [m for step in steps for m in step.settled.messages if m.kind == "bounds"]
+    bounds = [m for step in steps for m in step.settled.messages if m.kind == "new-bounds"]
     assert sum(message.entries for message in bounds) == 4
     assert all(row.high == float("inf") for step in steps for row in step.settled.answers if row.key == "x")
     assert_kept(free, steps, series)

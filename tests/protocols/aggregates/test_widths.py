@@ -13,10 +13,10 @@ from monitoring_lib.protocols.aggregates.curves.programme import cheapest, expec
 from monitoring_lib.protocols.aggregates.filters import cut_runs
 from monitoring_lib.protocols.aggregates.fixed.optimised import best_for_walks
 from monitoring_lib.protocols.aggregates.shrinking.policies import deviations
-from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, UNIT, Beginning, Constraints, Term, tightened
+from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, UNIT, FirstWidths, Term, WidthConstraints, tightened
 
 
-def rows_of(rng: Random, objects: int, queries: int) -> Constraints:
+def rows_of(rng: Random, objects: int, queries: int) -> WidthConstraints:
     names = [str(number) for number in range(objects)]
     terms = []
     for number in range(queries):
@@ -26,7 +26,7 @@ def rows_of(rng: Random, objects: int, queries: int) -> Constraints:
         terms.append(
             Term(str(number), ask, weights, rng.choice([1, 4]) if ask == "sum" else 1, Fraction(rng.randint(0, 99), 4))
         )
-    return Constraints.of(terms, names)
+    return WidthConstraints.of(terms, names)
 
 
 def test_rows_of_the_example_of_two_overlapping_sums() -> None:
@@ -36,14 +36,14 @@ def test_rows_of_the_example_of_two_overlapping_sums() -> None:
         Term("low", "min", {"e": 1}, precision=Fraction(3)),
         Term("n", "count", None),
     ]
-    rows = Constraints.of(terms, ["a", "b", "c", "d", "e", "f"])
+    rows = WidthConstraints.of(terms, ["a", "b", "c", "d", "e", "f"])
     unit = (waterfill(rows, UNIT) // UNIT).tolist()
     assert unit == [8, 2, 2, 2, 3, UNBOUNDED // UNIT]  # b, c, d fill their row at 2; a takes what b leaves
     assert (uniform(rows)[:5] // UNIT).tolist() == [5, 2, 2, 2, 3]
 
 
 def test_what_is_left_over_is_handed_out_step_by_step() -> None:
-    rows = Constraints.of([Term("x", "sum", {"a": 1, "b": 1, "c": 1}, precision=Fraction(11))], ["a", "b", "c"])
+    rows = WidthConstraints.of([Term("x", "sum", {"a": 1, "b": 1, "c": 1}, precision=Fraction(11))], ["a", "b", "c"])
     assert (waterfill(rows, UNIT) // UNIT).tolist() == [4, 4, 3]
     assert (waterfill(rows, 2 * UNIT) // UNIT).tolist() == [4, 4, 2]
 
@@ -75,9 +75,9 @@ def test_starting_widths_are_sound_whoever_takes_part() -> None:
         Term("m", "avg", None, precision=Fraction(5)),
         Term("x", "max", {"b": 1}, precision=Fraction(1)),
     ]
-    assert Beginning.of(terms).widths(["a", "b", "c"]) == [2 * UNIT, UNIT, 5 * UNIT]
+    assert FirstWidths.of(terms).widths(["a", "b", "c"]) == [2 * UNIT, UNIT, 5 * UNIT]
     everything = Term("all", "sum", None, precision=Fraction(9))
-    assert Beginning.of([*terms, everything]).widths(["a"]) == [0]
+    assert FirstWidths.of([*terms, everything]).widths(["a"]) == [0]
 
 
 def test_a_tighter_sum_over_all_narrows_in_proportion_and_a_new_one_to_nothing() -> None:
@@ -90,13 +90,13 @@ def test_a_tighter_sum_over_all_narrows_in_proportion_and_a_new_one_to_nothing()
 
 
 def test_the_best_widths_for_walks_of_one_row_grow_with_the_cube_root() -> None:
-    rows = Constraints.of([Term("x", "sum", {"a": 1, "b": 1}, precision=Fraction(900))], ["a", "b"])
+    rows = WidthConstraints.of([Term("x", "sum", {"a": 1, "b": 1}, precision=Fraction(900))], ["a", "b"])
     widths = best_for_walks(rows, np.array([8.0, 1.0]), UNIT)
     assert abs(widths[0] - 2 * widths[1]) <= 3 * UNIT
 
 
 def test_burdens_of_one_query_deviate_from_their_mean() -> None:
-    rows = Constraints.of([Term("x", "sum", {"a": 1, "b": 1, "c": 1}, precision=Fraction(9))], ["a", "b", "c"])
+    rows = WidthConstraints.of([Term("x", "sum", {"a": 1, "b": 1, "c": 1}, precision=Fraction(9))], ["a", "b", "c"])
     needs = deviations(rows, np.ones(3), np.array([6, 3, 0]), np.array([UNIT] * 3), 10)
     assert needs == pytest.approx([0.3 / UNIT, 0, 0])
     urgent = deviations(rows, np.ones(3), np.array([6, 1, 0]), np.array([UNIT, 0, UNIT]), 10)
@@ -114,7 +114,7 @@ def test_the_lower_hull_is_convex_and_below_all_points() -> None:
 
 
 def test_the_programme_gives_width_to_the_object_that_gains_by_it() -> None:
-    rows = Constraints.of([Term("x", "sum", {"a": 1, "b": 1}, precision=Fraction(20))], ["a", "b"])
+    rows = WidthConstraints.of([Term("x", "sum", {"a": 1, "b": 1}, precision=Fraction(20))], ["a", "b"])
     steep = np.array([0.0, 10.0, 20.0]), np.array([1.0, 0.5, 0.0])
     flat = np.array([0.0, 10.0, 20.0]), np.array([0.1, 0.09, 0.08])
     widths = cheapest(rows, [steep, flat], np.ones(2), UNIT)

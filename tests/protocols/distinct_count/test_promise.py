@@ -8,7 +8,7 @@ import pytest
 from monitoring_lib.hashing import hash_integers
 from monitoring_lib.promises import most_broken
 from monitoring_lib.protocols.distinct_count.question import limits
-from monitoring_lib.protocols.distinct_count.sketched.bitmaps import Bitmaps
+from monitoring_lib.protocols.distinct_count.sketched.bitmaps import BitmapForm
 from monitoring_lib.synopses.fm import FM
 from tests.protocols.distinct_count.driver import method
 
@@ -22,7 +22,7 @@ COUNTS = (1, 5, 20, 60, 170, 500, 3000, 20_000)
 def test_the_fewest_bitmaps_hold_every_number_as_often_as_they_say(estimator: str, error: float, runs: int) -> None:
     """Were 30 % of 60 runs broken, or 10 % of 1000, where 5 % are promised, 95 in 100 tests would notice it."""
     running = method(error=error, confidence=0.95, estimator=estimator)
-    form, size = Bitmaps(running.ask), running.summary().bitmaps  # type: ignore[attr-defined]
+    form, size = BitmapForm(running.ask), running.summary().bitmaps  # type: ignore[attr-defined]
     missed = dict.fromkeys(COUNTS, 0)
     for seed in range(runs):
         for count in COUNTS:

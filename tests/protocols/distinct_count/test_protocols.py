@@ -21,8 +21,8 @@ from monitoring_lib.protocols.distinct_count.bits import (
     unpacked_by_level,
     words_of,
 )
-from monitoring_lib.protocols.distinct_count.sketched.bitmaps import Bitmaps
-from monitoring_lib.protocols.distinct_count.sketched.letters import Items, Whole
+from monitoring_lib.protocols.distinct_count.sketched.bitmaps import BitmapForm
+from monitoring_lib.protocols.distinct_count.sketched.letters import BitItems, Whole
 from monitoring_lib.replay import Step
 from tests.protocols.distinct_count.driver import (
     SKETCHED,
@@ -79,7 +79,7 @@ def test_with_a_lag_the_encoding_changes_no_answer_and_no_message_but_its_form(n
 def test_items_are_sent_only_while_they_are_smaller_than_the_sketch() -> None:
     running = method("no-sharing", bitmaps=256, encoding="items")
     said = letters(running, run(running, STREAM))
-    assert {type(letter) for letter in said} == {Items, Whole}
+    assert {type(letter) for letter in said} == {BitItems, Whole}
     assert all(len(encode(letter)) <= 256 * 4 + 30 for letter in said)  # type: ignore[arg-type]
 
 
@@ -120,7 +120,7 @@ def test_bytes_that_are_no_gaps_of_these_bitmaps_are_refused(packed: bytes) -> N
 
 
 def test_a_debt_is_the_bytes_of_the_bits_that_were_held_and_is_kept_by_level() -> None:
-    form = Bitmaps(method(bitmaps=256).ask)
+    form = BitmapForm(method(bitmaps=256).ask)
     union = words_of(np.array([0, 1, LEVELS, 2 * LEVELS + 3]), 256)
     part = words_of(np.array([0, 1, 5 * LEVELS]), 256)
     debts = form.doubled(part, union)
@@ -137,7 +137,7 @@ def test_a_debt_is_the_bytes_of_the_bits_that_were_held_and_is_kept_by_level() -
 
 @pytest.mark.parametrize("bitmaps", [200, 2048, 3000])
 def test_bits_come_back_from_their_letter_whether_few_or_many(bitmaps: int) -> None:
-    form, rng = Bitmaps(method(bitmaps=bitmaps).ask), np.random.default_rng(bitmaps)
+    form, rng = BitmapForm(method(bitmaps=bitmaps).ask), np.random.default_rng(bitmaps)
     for share in (0.001, 0.02, 0.5):
         bits = np.flatnonzero(rng.random(bitmaps * LEVELS) < share * 0.5 ** (np.arange(bitmaps * LEVELS) % LEVELS / 4))
         letter = form.reply(1, words_of(bits, bitmaps), words_of(bits, bitmaps))
@@ -147,7 +147,7 @@ def test_bits_come_back_from_their_letter_whether_few_or_many(bitmaps: int) -> N
 
 def test_a_lost_report_and_a_wrong_acknowledgement_are_refused() -> None:
     running = method(bitmaps=256)
-    form, moment = Bitmaps(running.ask), run(running, [{"a": ["x"]}])[0].moment
+    form, moment = BitmapForm(running.ask), run(running, [{"a": ["x"]}])[0].moment
     state, words = running.inner.start(COORDINATOR), words_of(np.array([7]), 256)  # type: ignore[union-attr]
     first, third = (Delivery("a", form.reply(version, words, words)) for version in (1, 3))
     list(running.inner.receive(state, moment, 1, [first]))  # type: ignore[union-attr]
@@ -159,7 +159,7 @@ def test_a_lost_report_and_a_wrong_acknowledgement_are_refused() -> None:
 
 def test_a_site_that_begins_anew_is_taken_for_one_that_knows_nothing() -> None:
     running = method("lazily-shared-sketch", bitmaps=256)
-    form, moment = Bitmaps(running.ask), run(running, [{"a": ["x"], "b": ["y"]}])[0].moment
+    form, moment = BitmapForm(running.ask), run(running, [{"a": ["x"], "b": ["y"]}])[0].moment
     inner = running.inner
     assert inner is not None
     state, both = inner.start(COORDINATOR), words_of(np.array([7, 9]), 256)

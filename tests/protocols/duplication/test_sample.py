@@ -127,7 +127,7 @@ def test_with_more_sites_every_count_is_held_against_the_smaller_part_of_the_lag
 def test_several_levels_rise_in_one_epoch_and_are_broadcast_once(kind: type[Method]) -> None:
     watch = Watch(kind, sites=["a", "b", "c"])
     watch.step({site: [f"{site}{number}" for number in range(500)] for site in "abc"})
-    levels = [message for message in watch.messages if message.kind == "level"]
+    levels = [message for message in watch.messages if message.kind == "sample-level"]
     assert len(levels) == 1
     assert levels[0].receivers == ("a", "b", "c")
     assert watch.coordinator.level >= 5

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from monitoring_lib.network import COORDINATOR, Tree
-from monitoring_lib.protocols.frequent_items.gradient.tolerances import Gradient
+from monitoring_lib.protocols.frequent_items.gradient.tolerances import ToleranceGradient
 
 Numbers = dict[str, Fraction]
 
@@ -46,7 +46,7 @@ class GradientReference:
     """Algorithms 1a and 2a, or 1b and 2b, over one tree with a given gradient."""
 
     tree: Tree
-    gradient: Gradient
+    gradient: ToleranceGradient
     algorithm: str
     decay: Fraction
     kept: Numbers = field(default_factory=dict)

@@ -147,7 +147,7 @@ def mutations() -> list[tuple[str, Change, Callable[..., Method]]]:
     def patched(target: Any, name: str, value: Any) -> Change:
         return lambda patch: patch.setattr(target, name, value)
 
-    letter = merging.Merged.letter
+    letter = merging.MergedBounds.letter
     lowered = lowering.lowered
 
     def too_coarse(self: Any, error: Fraction, send: Any) -> Any:
@@ -165,8 +165,8 @@ def mutations() -> list[tuple[str, Change, Callable[..., Method]]]:
         return np.ones(len(counts), np.bool_), counts + by
 
     return [
-        ("bounds leave out twice as much", patched(merging.Merged, "letter", too_coarse), bounds),
-        ("bounds forget the unlisted", patched(merging.Merged, "letter", forgets_the_unlisted), bounds),
+        ("bounds leave out twice as much", patched(merging.MergedBounds, "letter", too_coarse), bounds),
+        ("bounds forget the unlisted", patched(merging.MergedBounds, "letter", forgets_the_unlisted), bounds),
         ("the gradient lowers twice", patched(gradient_merging, "lowered", twice), VARIANTS[8]),
         ("the root lowers twice", patched(gradient_root, "lowered", twice), gradient),
         ("the root raises", patched(gradient_root, "lowered", not_at_all), gradient),

@@ -30,7 +30,7 @@ def second_level(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-de
 
     def play(tolerance: str) -> Step:
         shares = (Fraction(1, 20), Fraction(1, 20), Fraction(tolerance))
-        monkeypatch.setattr(tolerances, "gradient", lambda *_: tolerances.Gradient(shares))
+        monkeypatch.setattr(tolerances, "gradient", lambda *_: tolerances.ToleranceGradient(shares))
         return run(method(tree=TREE, kind=Gradient), [LEAVES])[0]
 
     return play

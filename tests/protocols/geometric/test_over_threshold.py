@@ -42,7 +42,7 @@ def test_only_the_counters_of_failing_items_cross() -> None:
     many = {f"item {number}": 3 for number in range(500)}
     steps = run([method(LocalTests, params(100), span=5)], [{"a": {**many, "hot": 120}, "b": many}])
     kinds = {message.kind: message.entries for message in steps[0].settled.messages}
-    assert kinds == {"alarm": 1, "collect": 2, "counters": 1, "references": 4}
+    assert kinds == {"alarm": 1, "collect": 2, "collected-counters": 1, "references": 4}
 
 
 @pytest.mark.parametrize("shares", ["even", "count", "root"])

@@ -166,7 +166,7 @@ def test_a_window_that_stops_filling_half_way_keeps_the_promise() -> None:
 def test_a_site_that_joins_is_told_the_reference_and_nobody_sends_its_array(kind: type[Method]) -> None:
     both = {"a": {"x": 50}, "b": {"x": 50}}
     steps = run([method(kind, params(0.3), span=1)], [both, both, {**both, "c": {"x": 1}}, {**both, "c": {"x": 1}}])
-    assert kinds(steps[2]) == ["values", "welcome"]
+    assert kinds(steps[2]) == ["test-values", "welcome"]
     assert kinds(steps[3]) == []
     [told] = [message for message in steps[2].settled.messages if message.kind == "welcome"]
     assert told.receivers == ("c",)

@@ -13,7 +13,7 @@ from monitoring_lib.protocols.recent_counts.merged import Merged
 from monitoring_lib.protocols.recent_counts.merged.design import Design
 from monitoring_lib.protocols.recent_counts.merged.log import Log
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches, merged
-from monitoring_lib.protocols.recent_counts.merged.view import View
+from monitoring_lib.protocols.recent_counts.merged.view import MergedView
 from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
 from tests.protocols.recent_counts.driver import Driver, ask, certainly_kept, rows
 from tests.synopses.test_window_merge import CUTOFF, after_cutoff, overstated, overstated_merge, replayed_before
@@ -61,7 +61,7 @@ def test_the_merge_that_breaks_the_papers_bound_keeps_ours() -> None:
         coarse.append(overstated_merge(leaves))
     filler = round(sum(map(after_cutoff, coarse))) - 1 - sum(map(replayed_before, coarse))
     root = merged([*inner, leaf(design, "filler", filler, 0)])
-    found = View(root, [], None, CUTOFF + 1).point("x", 1)
+    found = MergedView(root, [], None, CUTOFF + 1).point("x", 1)
     assert root.flat.counters.merges == 2
     assert abs(found.estimate - 125) <= 0.5 * 125
     assert found.low <= 125 <= found.high

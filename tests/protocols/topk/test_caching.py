@@ -81,7 +81,7 @@ def test_what_did_not_drift_is_not_sent_again() -> None:
 def test_only_sites_speak_once_an_epoch_and_entries_are_counted() -> None:
     settled, _ = watch().step({"a": {"x": 5, "y": 4}, "b": {"z": 1}})
     assert [(m.sender, m.receivers, m.round, m.kind, m.entries) for m in settled.messages] == [
-        ("a", (COORDINATOR,), 0, "values", 2), ("b", (COORDINATOR,), 0, "values", 1),
+        ("a", (COORDINATOR,), 0, "site-sums", 2), ("b", (COORDINATOR,), 0, "site-sums", 1),
     ]  # fmt: skip
 
 

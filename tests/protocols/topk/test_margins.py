@@ -13,7 +13,7 @@ from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Moment
 from monitoring_lib.network import COORDINATOR, Message, Post
 from monitoring_lib.protocols.topk.caching import Caching
-from monitoring_lib.protocols.topk.letters import Values
+from monitoring_lib.protocols.topk.letters import SiteSums
 from monitoring_lib.protocols.topk.margins import Margins
 from monitoring_lib.protocols.topk.margins.bounds import Evidence
 from monitoring_lib.protocols.topk.margins.coordinator import MarginsCoordinator
@@ -62,7 +62,7 @@ def test_a_fall_of_a_sum_that_should_only_grow_is_told_at_once() -> None:
     run = run_of(k=1, tolerance=20)
     run.step({"a": {"x": 100, "y": 90}, "b": {"x": 100}})
     run.step({"a": {"x": -1}})
-    assert ("a", (COORDINATOR,), Values(["x"], [99])) in letters(run)
+    assert ("a", (COORDINATOR,), SiteSums(["x"], [99])) in letters(run)
     (row,) = run.settled[-1].answers
     assert (row.low, row.high) == (199, 199 + 20)
 

@@ -12,7 +12,7 @@ from monitoring_lib.protocols.topk.adjusted import UNIT
 from monitoring_lib.protocols.topk.constraints import reallocation
 from monitoring_lib.protocols.topk.constraints.reallocation import (
     Reallocation,
-    Scope,
+    ResolutionScope,
     Split,
     split_leeway,
     validates,
@@ -23,9 +23,9 @@ def no_factor(node: str, name: str) -> int:
     return 0
 
 
-def two_objects() -> Scope:
+def two_objects() -> ResolutionScope:
     """V[1,.] = (9, 1), V[2,.] = (1, 3)."""
-    scope = Scope({"1", "2"})
+    scope = ResolutionScope({"1", "2"})
     scope.sums = {"a": {"1": 9 * UNIT, "2": 1 * UNIT}, "b": {"1": 1 * UNIT, "2": 3 * UNIT}}
     scope.borders = {"a": 0, "b": 0}
     return scope
@@ -64,7 +64,7 @@ def test_parts_are_exact_and_grow_with_the_leeway_also_below_zero() -> None:
         assert all(one[node] <= other[node] for one, other in pairwise(parts) for node in weights)
 
 
-def random_scope(chance: Random, size: int) -> tuple[Scope, dict[tuple[str, str], int], set[str], int, Split]:
+def random_scope(chance: Random, size: int) -> tuple[ResolutionScope, dict[tuple[str, str], int], set[str], int, Split]:
     """Members of the largest sums, factors that sum to 0, some objects told at some sites only."""
     sites = [f"s{number}" for number in range(chance.randint(1, 5))]
     names = [f"o{number}" for number in range(chance.randint(2, 7))]
@@ -79,14 +79,16 @@ def random_scope(chance: Random, size: int) -> tuple[Scope, dict[tuple[str, str]
     members = set(ordered[: chance.randint(1, len(names) - 1)])
     tolerance = chance.choice([0, 7, size])
     lowest = min(totals[name] for name in members) + tolerance
-    scope = Scope(set(names), sums=sums)
+    scope = ResolutionScope(set(names), sums=sums)
     scope.borders = {site: chance.randint(0, max(0, lowest) // len(sites)) for site in sites}
     rates = {site: chance.randint(0, 50) for site in sites} if chance.random() < 0.5 else None
     split = split_leeway(sites, rates, chance.choice([(0, 1), (1, 2), (9, 10)]))
     return scope, factors, members, tolerance, split
 
 
-def broken(scope: Scope, fresh: dict[tuple[str, str], int], members: set[str], tolerance: int, held: int) -> bool:
+def broken(
+    scope: ResolutionScope, fresh: dict[tuple[str, str], int], members: set[str], tolerance: int, held: int
+) -> bool:
     """Whether Invariant 2 or a site's constraint fails, the border and `held` standing for all other objects."""
     lowest = min(fresh[COORDINATOR, name] for name in members) + tolerance
     outside = [fresh[COORDINATOR, name] for name in scope.names | scope.loose if name not in members]

@@ -22,7 +22,7 @@ def test_the_best_are_asked_for_then_what_lies_above_then_what_is_missing() -> N
     run = run_of(k=1)
     run.step({"a": {"x": 10, "y": 9, "z": 1}, "b": {"y": 8, "x": 1, "w": 7}, "c": {"v": 6}})
     assert kinds(run) == [
-        *["changed"] * 3, *["best"] * 3, *["found"] * 3, *["above"] * 2, *["found"] * 2, "tell", "told",
+        *["changed"] * 3, *["best"] * 3, *["found-objects"] * 3, *["above"] * 2, *["found-objects"] * 2, "tell", "told",
     ]  # fmt: skip
     (row,) = run.settled[-1].answers
     assert (row.key, row.low, row.estimate, row.high) == ("y", 17, 17, 17)

@@ -14,7 +14,7 @@ from monitoring_lib.protocols.aggregates.curves.shadows import LEVELS, count_bou
 from monitoring_lib.protocols.aggregates.letters import Curves
 from monitoring_lib.protocols.aggregates.policy import Policy, Series, Standing
 from monitoring_lib.protocols.aggregates.state import CoordinatorState, Curve, SiteState
-from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, Constraints, Widths
+from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, WidthConstraints, Widths
 
 _TICKS_A_PERIOD = 60
 _LONGEST = 32
@@ -66,7 +66,9 @@ class CurvesPolicy(Policy):
             told[names[int(place)]] = Curve(letter.ticks, int(base), counts)
         state.curves, state.heard = told, moment.epoch
 
-    def targets(self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: Constraints) -> Widths:
+    def targets(
+        self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: WidthConstraints
+    ) -> Widths:
         keeps = (constraints.left(standing.widths) >= 0).all() and (standing.widths <= constraints.caps).all()
         stays = bool(keeps) and not standing.changed and not standing.fresh.any()
         if stays and state.heard != moment.epoch:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.protocols.aggregates.allocation import fitted, waterfill
-from monitoring_lib.protocols.aggregates.terms import UNIT, Constraints, Widths
+from monitoring_lib.protocols.aggregates.terms import UNIT, WidthConstraints, Widths
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def lower_hull(widths: Floats, rates: Floats) -> tuple[Floats, Floats]:
 
 
 def cheapest(
-    constraints: Constraints, hulls: Sequence[tuple[Floats, Floats]], costs: Floats, quantum: int
+    constraints: WidthConstraints, hulls: Sequence[tuple[Floats, Floats]], costs: Floats, quantum: int
 ) -> Widths | None:
     """Whole quanta near the widths that minimise ``sum C_i rate_i(W_i)`` under the rows; None if none are found.
 

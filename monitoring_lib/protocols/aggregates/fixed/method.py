@@ -11,7 +11,7 @@ from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.protocols.aggregates.family import AggregatesMethod
 from monitoring_lib.protocols.aggregates.fixed.optimised import OptimisedPolicy
 from monitoring_lib.protocols.aggregates.fixed.policies import NoFilterPolicy, UniformPolicy, WaterfillPolicy
-from monitoring_lib.protocols.aggregates.letters import Agreed, Bounds, NewWidths, Steps
+from monitoring_lib.protocols.aggregates.letters import Agreed, NewBounds, NewWidths, Steps
 from monitoring_lib.protocols.aggregates.policy import FilterOptions
 
 
@@ -49,7 +49,7 @@ class Optimised(AggregatesMethod):
 
     name = "optimised"
     Options = OptimisedOptions
-    letters = (Bounds, NewWidths, Agreed, Steps)
+    letters = (NewBounds, NewWidths, Agreed, Steps)
     Policy = OptimisedPolicy
 
     def faults(self) -> Iterable[KeyFault]:

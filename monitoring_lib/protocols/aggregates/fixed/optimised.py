@@ -14,7 +14,7 @@ from monitoring_lib.protocols.aggregates.allocation import fitted, waterfill
 from monitoring_lib.protocols.aggregates.letters import Steps
 from monitoring_lib.protocols.aggregates.policy import Policy, Series, Standing
 from monitoring_lib.protocols.aggregates.state import CoordinatorState, SiteState
-from monitoring_lib.protocols.aggregates.terms import UNIT, Constraints, Widths
+from monitoring_lib.protocols.aggregates.terms import UNIT, WidthConstraints, Widths
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class OptimisedPolicy(Policy):
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
-        self._last: tuple[Constraints, dict[str, int], Widths] | None = None
+        self._last: tuple[WidthConstraints, dict[str, int], Widths] | None = None
 
     @cached_property
     def given(self) -> dict[str, int] | None:
@@ -50,7 +50,9 @@ class OptimisedPolicy(Policy):
         told = dict(zip(letter.places.tolist(), letter.sizes.tolist(), strict=True))
         state.steps = {**state.steps, **{names[place]: size for place, size in told.items()}}
 
-    def targets(self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: Constraints) -> Widths:
+    def targets(
+        self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: WidthConstraints
+    ) -> Widths:
         known = self.given if self.given is not None else state.steps
         if self._last is None or self._last[0] is not constraints or self._last[1] != known:
             steps = np.array([known.get(name, UNIT) for name in standing.names], float)
@@ -59,7 +61,7 @@ class OptimisedPolicy(Policy):
         return self._last[2]
 
 
-def best_for_walks(constraints: Constraints, restlessness: Floats, quantum: int) -> Widths:
+def best_for_walks(constraints: WidthConstraints, restlessness: Floats, quantum: int) -> Widths:
     """Whole quanta near the minimum of ``sum restlessness_i / W_i^2``; what the rows have left is waterfilled.
 
     The dual has one price a row: ``W_i = (2 r_i / sum_j p_j a_ij)^(1/3)``, and a row's load falls with the cube root of

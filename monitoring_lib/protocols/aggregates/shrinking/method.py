@@ -15,7 +15,7 @@ class TextOptions(FilterOptions):
     seed: int = Field(default=0, description="of the order in which objects with equal needs are served")
 
 
-class Text(AggregatesMethod):
+class TextMethod(AggregatesMethod):
     """Olston, Jiang and Widom's own protocol (section 4): every width shrinks, the neediest objects grow."""
 
     name = "text"

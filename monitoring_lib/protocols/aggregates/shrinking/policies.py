@@ -12,10 +12,10 @@ from monitoring_lib.hashing import hash_text
 from monitoring_lib.methods import Moment
 from monitoring_lib.protocols.aggregates.allocation import fitted, grow, uniform
 from monitoring_lib.protocols.aggregates.filters import Ints
-from monitoring_lib.protocols.aggregates.groups import Counted, Group
+from monitoring_lib.protocols.aggregates.groups import Group, GroupedObject
 from monitoring_lib.protocols.aggregates.policy import Policy, Standing
 from monitoring_lib.protocols.aggregates.state import CoordinatorState
-from monitoring_lib.protocols.aggregates.terms import Constraints, Term, Widths
+from monitoring_lib.protocols.aggregates.terms import Term, WidthConstraints, Widths
 
 _SHRINKS = 1, 20
 """The share of a width that goes in a period: 0.05, the paper's S."""
@@ -30,7 +30,9 @@ class ShrinkingPolicy(Policy):
     def period(self) -> int:
         return -(-self.ticks_a_period // self.ask.ticks)
 
-    def targets(self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: Constraints) -> Widths:
+    def targets(
+        self, state: CoordinatorState, moment: Moment, standing: Standing, constraints: WidthConstraints
+    ) -> Widths:
         alone = ~constraints.bound_objects
         widths = np.where(standing.fresh, uniform(constraints), standing.widths)
         widths = fitted(constraints, np.where(alone, constraints.caps, widths))
@@ -42,7 +44,9 @@ class ShrinkingPolicy(Policy):
         return np.where(grown - standing.widths >= self.quantum, grown, widths)
 
     @abstractmethod
-    def neediest(self, moment: Moment, standing: Standing, constraints: Constraints, widths: Widths) -> Sequence[int]:
+    def neediest(
+        self, moment: Moment, standing: Standing, constraints: WidthConstraints, widths: Widths
+    ) -> Sequence[int]:
         """The objects that may grow, the one that needs it most first."""
 
 
@@ -54,7 +58,7 @@ def shares_rows(terms: Sequence[Term], names: Sequence[str]) -> NDArray[np.bool_
     named = {name for term in several for name, weight in (term.weights or {}).items() if weight}
     found = []
     for name in names:
-        if isinstance(name, Group | Counted):
+        if isinstance(name, Group | GroupedObject):
             found.append(any(term.weight(name) for term in rows))
         else:
             found.append(everywhere or name in named)
@@ -69,7 +73,9 @@ class TextPolicy(ShrinkingPolicy):
     def shrunk(self, moment: Moment, terms: Sequence[Term], names: Sequence[str], widths: Widths, sent: Ints) -> Widths:
         return _narrowed(widths, shares_rows(terms, names), *_SHRINKS)
 
-    def neediest(self, moment: Moment, standing: Standing, constraints: Constraints, widths: Widths) -> Sequence[int]:
+    def neediest(
+        self, moment: Moment, standing: Standing, constraints: WidthConstraints, widths: Widths
+    ) -> Sequence[int]:
         seed = self.ask.options.seed + moment.epoch
         chance = [hash_text(name, seed & (2**63 - 1)) for name in standing.names]
         needs = deviations(constraints, self.costs(standing.names), standing.sent, widths, self.period * self.ask.ticks)
@@ -77,7 +83,7 @@ class TextPolicy(ShrinkingPolicy):
 
 
 def deviations(
-    constraints: Constraints, costs: NDArray[np.float64], sent: Ints, widths: Widths, ticks: int
+    constraints: WidthConstraints, costs: NDArray[np.float64], sent: Ints, widths: Widths, ticks: int
 ) -> NDArray[np.float64]:
     """``D_i = max(B_i - sum_j |K_ij| T_j, 0)`` with burdens ``B_i = C_i N_i / (ticks W_i)``.
 
@@ -109,7 +115,9 @@ class QuietPolicy(ShrinkingPolicy):
         share = _SHRINKS if members <= 40 else (2, members)
         return _narrowed(widths, shares_rows(terms, names) & (sent == 0), *share)
 
-    def neediest(self, moment: Moment, standing: Standing, constraints: Constraints, widths: Widths) -> Sequence[int]:
+    def neediest(
+        self, moment: Moment, standing: Standing, constraints: WidthConstraints, widths: Widths
+    ) -> Sequence[int]:
         spoke = np.flatnonzero((standing.sent > 0) & constraints.bound_objects)
         rate = np.where(widths > 0, standing.sent / np.maximum(widths, 1), np.inf)
         return sorted(spoke.tolist(), key=lambda at: (-rate[at], at))

@@ -25,14 +25,14 @@ from monitoring_lib.protocols.distinct_count.bits import (
 from monitoring_lib.protocols.distinct_count.named_bits import NamedBits, bits_of_names
 from monitoring_lib.protocols.distinct_count.options import encoding_of, size_of
 from monitoring_lib.protocols.distinct_count.sketched.form import Form
-from monitoring_lib.protocols.distinct_count.sketched.letters import Bits, Items, Whole
+from monitoring_lib.protocols.distinct_count.sketched.letters import BitItems, Bits, Whole
 from monitoring_lib.protocols.distinct_count.sketched.state import BitmapsCoordinatorState, BitmapsSiteState
 from monitoring_lib.synopses.fm import FM, likelihood_estimates
 
 _WORD_BYTES = LEVELS // 8
 
 
-class Bitmaps(Form[Words]):
+class BitmapForm(Form[Words]):
     """Knowledge is a row of words, or none where nothing is known; a bit that is set stays set."""
 
     SiteState = BitmapsSiteState
@@ -84,10 +84,10 @@ class Bitmaps(Form[Words]):
         if self.encoding == "whole":
             return sketch
         if isinstance(arriving, NamedBits):
-            items = Items(version, arriving.names)
+            items = BitItems(version, arriving.names)
         else:
             asked = np.isin(state.pending_bits, listed(new))
-            items = Items(version, Names(sorted(state.pending_names.chosen(asked))))
+            items = BitItems(version, Names(sorted(state.pending_names.chosen(asked))))
             state.pending_bits, state.pending_names = np.zeros(0, np.int64), Names()
         return items if len(encode(items)) < len(encode(sketch)) else sketch
 
@@ -98,7 +98,7 @@ class Bitmaps(Form[Words]):
         return self._whole(version, whole & mask_of(np.flatnonzero(counts_by_level(new))))
 
     def opened(self, letter: Letter) -> Words:
-        if isinstance(letter, Items):
+        if isinstance(letter, BitItems):
             return words_of(bits_of_names(letter.names.column, self.size, self.seed), self.size)
         if isinstance(letter, Whole):
             if len(letter.content) != self.size * _WORD_BYTES:

@@ -21,7 +21,7 @@ from monitoring_lib.synopses.hll import Hll
 _ROUNDING = 1e-12  # of sums that DataSketches adds up in an order of its own
 
 
-class Images(Form[bytes]):
+class ImageForm(Form[bytes]):
     """Knowledge is an image in the form of a union: a sketch of one stream is read by another estimator.
 
     What is new is told by the estimate, which every further entry raises.

@@ -46,7 +46,7 @@ class Whole(Letter, tag=2, version=1):
 
 
 @dataclass(slots=True)
-class Items(Letter, tag=3, version=1):
+class BitItems(Letter, tag=3, version=1):
     """One item for each bit that is new."""
 
     version: int

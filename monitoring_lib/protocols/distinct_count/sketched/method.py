@@ -10,11 +10,11 @@ from monitoring_lib.methods import Ask, Method
 from monitoring_lib.network import Letter
 from monitoring_lib.protocols.distinct_count.options import SketchOptions, encoding_of, faults_of, size_of
 from monitoring_lib.protocols.distinct_count.question import DistinctCount
-from monitoring_lib.protocols.distinct_count.sketched.bitmaps import Bitmaps
+from monitoring_lib.protocols.distinct_count.sketched.bitmaps import BitmapForm
 from monitoring_lib.protocols.distinct_count.sketched.coordinator import SketchCoordinator
 from monitoring_lib.protocols.distinct_count.sketched.form import Form
-from monitoring_lib.protocols.distinct_count.sketched.images import Images
-from monitoring_lib.protocols.distinct_count.sketched.letters import Bits, Items, Whole
+from monitoring_lib.protocols.distinct_count.sketched.images import ImageForm
+from monitoring_lib.protocols.distinct_count.sketched.letters import BitItems, Bits, Whole
 from monitoring_lib.protocols.distinct_count.sketched.site import SketchSite
 from monitoring_lib.protocols.distinct_count.summaries import summary_of
 from monitoring_lib.summaries import Summary
@@ -25,14 +25,14 @@ class SketchMethod(Method):
 
     question = DistinctCount()
     Options = SketchOptions
-    letters: ClassVar[tuple[type[Letter], ...]] = (Bits, Whole, Items)
+    letters: ClassVar[tuple[type[Letter], ...]] = (Bits, Whole, BitItems)
     needs_expiring = False
     Site: ClassVar[type[SketchSite]] = SketchSite
     Coordinator: ClassVar[type[SketchCoordinator]] = SketchCoordinator
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
-        form: Form[Any] = Bitmaps(ask) if ask.options.sketch == "fm" else Images(ask)
+        form: Form[Any] = BitmapForm(ask) if ask.options.sketch == "fm" else ImageForm(ask)
         self.site = self.Site(ask, form)
         self.inner = self.Coordinator(ask, form)
 

@@ -65,13 +65,13 @@ class ArrayCoordinator(InnerRole[ArrayState]):
             rows.append(Answer(COORDINATOR, moment.end, names[at], rank, estimate, low, high, confidence))
         return Answers.of(rows)
 
-    def _reading(self, state: ArrayState) -> _Reading:
+    def _reading(self, state: ArrayState) -> _ArrayReading:
         cells, estimates = estimates_by_cell(state.bits.codes(), self._layout.bitmaps)
-        return _Reading(self._layout, 1 - self.ask.confidence, cells, estimates)
+        return _ArrayReading(self._layout, 1 - self.ask.confidence, cells, estimates)
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _ArrayReading:
     """What the array says: the cells with any bit, counted through all rows, with their estimates."""
 
     layout: Layout

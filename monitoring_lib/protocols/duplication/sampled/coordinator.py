@@ -15,7 +15,7 @@ from monitoring_lib.network import ALL, Delivery, Post
 from monitoring_lib.protocols.duplication.levels import fitting_level, raise_to, reaching
 from monitoring_lib.protocols.duplication.question import lag_of
 from monitoring_lib.protocols.duplication.rows import sample_rows
-from monitoring_lib.protocols.duplication.sampled.letters import Increments, Level, Totals
+from monitoring_lib.protocols.duplication.sampled.letters import Increments, SampleLevel, Totals
 from monitoring_lib.protocols.duplication.sampled.slack import Slack
 from monitoring_lib.protocols.duplication.sampled.state import SampleState
 
@@ -48,11 +48,11 @@ class SampleCoordinator(InnerRole[SampleState]):
             self._add(state, delivery.letter)
         self._fit(state)
         if state.level > before:
-            yield Post(ALL, Level(state.level), "sample full")
+            yield Post(ALL, SampleLevel(state.level), "sample full")
         else:
             behind = [mail.sender for mail in inbox if _told(mail).level < state.level]
             if behind:
-                yield Post(tuple(behind), Level(state.level), "level not known")
+                yield Post(tuple(behind), SampleLevel(state.level), "level not known")
         yield from self._replies(state, moment, inbox)
 
     def _add(self, state: SampleState, letter: Increments) -> None:

@@ -26,7 +26,7 @@ class Increments(Letter, tag=1, version=1):
 
 
 @dataclass(slots=True)
-class Level(Letter, tag=2, version=1):
+class SampleLevel(Letter, tag=2, version=1):
     """From the coordinator: only items that reach this level are sampled."""
 
     level: int

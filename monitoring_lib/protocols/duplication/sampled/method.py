@@ -13,7 +13,7 @@ from pydantic import Field
 from monitoring_lib.methods import Ask, Keys, Method
 from monitoring_lib.protocols.duplication.question import Duplication
 from monitoring_lib.protocols.duplication.sampled.coordinator import SampleCoordinator, Sharing
-from monitoring_lib.protocols.duplication.sampled.letters import Increments, Level, Totals
+from monitoring_lib.protocols.duplication.sampled.letters import Increments, SampleLevel, Totals
 from monitoring_lib.protocols.duplication.sampled.site import SamplingSite
 from monitoring_lib.protocols.duplication.sampled.slack import OwnSlack, SharedSlack, Slack
 
@@ -54,7 +54,7 @@ class LocalCounts(_Sampling):
     """A site tells a count that has grown by more than the lag: ``C > (1 + lag) C'``."""
 
     name = "local-counts"
-    letters = (Increments, Level)
+    letters = (Increments, SampleLevel)
     slack = OwnSlack()
 
 
@@ -62,7 +62,7 @@ class GlobalCounts(_Sampling):
     """A site tells a count that has grown by more than its part of the lag of the total, which all sites are told."""
 
     name = "global-counts"
-    letters = (Increments, Level, Totals)
+    letters = (Increments, SampleLevel, Totals)
     slack = SharedSlack()
     sharing = "all"
 
@@ -71,6 +71,6 @@ class LazyCounts(_Sampling):
     """As global counts, but a site is told a total only in reply, and only one that gives it more slack."""
 
     name = "lazy-counts"
-    letters = (Increments, Level, Totals)
+    letters = (Increments, SampleLevel, Totals)
     slack = SharedSlack()
     sharing = "senders"

@@ -13,7 +13,7 @@ from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.duplication.levels import fitting_level, raise_to, reaching
 from monitoring_lib.protocols.duplication.question import lag_of
-from monitoring_lib.protocols.duplication.sampled.letters import Increments, Level, Totals
+from monitoring_lib.protocols.duplication.sampled.letters import Increments, SampleLevel, Totals
 from monitoring_lib.protocols.duplication.sampled.slack import Slack
 from monitoring_lib.protocols.duplication.sampled.state import SamplingSiteState
 from monitoring_lib.synopses.counts import Counts
@@ -53,7 +53,7 @@ class SamplingSite(SiteRole[SamplingSiteState]):
     ) -> Iterable[Post]:
         for delivery in inbox:
             letter = delivery.letter
-            if isinstance(letter, Level):
+            if isinstance(letter, SampleLevel):
                 self._rise(state, letter.level)
             else:
                 assert isinstance(letter, Totals)

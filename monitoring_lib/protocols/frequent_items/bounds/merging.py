@@ -19,7 +19,7 @@ Send = Literal["raw", "upper"]
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedBounds:
     """``counts[u] <= exact(u) <= counts[u] + lacking[u]`` for every item u of the union, ``<= unlisted`` for others.
 
     All are whole numbers, so nothing is lost to rounding.
@@ -32,7 +32,7 @@ class Merged:
     lacking: NDArray[np.int64]
 
     @classmethod
-    def of(cls, node: str, inbox: Sequence[Delivery], send: Send) -> Merged:
+    def of(cls, node: str, inbox: Sequence[Delivery], send: Send) -> MergedBounds:
         """An item lacks what the children lack that list it, and what the others have of an unlisted item."""
         letters = [delivery.letter for delivery in inbox if isinstance(delivery.letter, Bounded)]
         total = total_of(node, (letter.total for letter in letters))

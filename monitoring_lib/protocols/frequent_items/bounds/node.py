@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from monitoring_lib.methods import Moment
 from monitoring_lib.network import Delivery, Post
-from monitoring_lib.protocols.frequent_items.bounds.merging import Merged
+from monitoring_lib.protocols.frequent_items.bounds.merging import MergedBounds
 from monitoring_lib.protocols.frequent_items.bounds.state import BoundsNodeState
 from monitoring_lib.protocols.frequent_items.nodes import Patient, tree_at
 
@@ -27,5 +27,5 @@ class BoundsNode(Patient[BoundsNodeState]):
         if not inbox:
             return
         send = self.ask.options.send
-        letter = Merged.of(state.node, inbox, send).letter(Fraction(self.ask.params.error), send)
+        letter = MergedBounds.of(state.node, inbox, send).letter(Fraction(self.ask.params.error), send)
         yield Post(tree_at(moment).parents[state.node], letter, "merged")

@@ -11,7 +11,7 @@ from monitoring_lib.answers import Answers
 from monitoring_lib.methods import Moment
 from monitoring_lib.names import Names
 from monitoring_lib.network import COORDINATOR, Delivery, Post
-from monitoring_lib.protocols.frequent_items.bounds.merging import Merged
+from monitoring_lib.protocols.frequent_items.bounds.merging import MergedBounds
 from monitoring_lib.protocols.frequent_items.bounds.state import BoundsRootState
 from monitoring_lib.protocols.frequent_items.decayed import VANISHED, drift_after, published, share_below
 from monitoring_lib.protocols.frequent_items.lists import Union
@@ -33,7 +33,7 @@ class BoundsRoot(Patient[BoundsRootState]):
         return COORDINATOR
 
     def work(self, state: BoundsRootState, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
-        new = Merged.of(COORDINATOR, inbox, self.ask.options.send)
+        new = MergedBounds.of(COORDINATOR, inbox, self.ask.options.send)
         decay = float(self.ask.params.decay)
         total = decay * state.total + new.total
         if state.period != moment.period or total < VANISHED:
@@ -43,7 +43,7 @@ class BoundsRoot(Patient[BoundsRootState]):
         self._leave_out(state)
         return ()
 
-    def _add(self, state: BoundsRootState, decay: float, new: Merged) -> None:
+    def _add(self, state: BoundsRootState, decay: float, new: MergedBounds) -> None:
         """To every item what the epoch says of it; one that nobody listed lacks what unlisted items have."""
         union = Union.of([state.names, Names(new.union.names)])
         known, unknown = len(state.names), len(new.union.names)

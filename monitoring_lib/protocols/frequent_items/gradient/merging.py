@@ -18,7 +18,7 @@ from monitoring_lib.protocols.frequent_items.nodes import total_of
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedCounts:
     """The children's counts, added up; whole numbers as long as no child has lowered any."""
 
     total: int
@@ -27,7 +27,7 @@ class Merged:
     letters: tuple[RawCounts | LoweredCounts | SampleCounts, ...]
 
     @classmethod
-    def of(cls, node: str, inbox: Sequence[Delivery]) -> Merged:
+    def of(cls, node: str, inbox: Sequence[Delivery]) -> MergedCounts:
         letters = tuple(
             delivery.letter
             for delivery in inbox

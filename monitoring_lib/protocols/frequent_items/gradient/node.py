@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import Delivery, Post
-from monitoring_lib.protocols.frequent_items.gradient.merging import Merged
+from monitoring_lib.protocols.frequent_items.gradient.merging import MergedCounts
 from monitoring_lib.protocols.frequent_items.gradient.state import GradientNodeState
 from monitoring_lib.protocols.frequent_items.gradient.telling import tell_children, told_of
 from monitoring_lib.protocols.frequent_items.gradient.tolerances import Gradients
@@ -34,7 +34,7 @@ class GradientNode(Patient[GradientNodeState]):
     def work(self, state: GradientNodeState, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
         tree = tree_at(moment)
         if inbox:
-            merged = Merged.of(state.node, inbox)
+            merged = MergedCounts.of(state.node, inbox)
             sample = merged.sample() if state.commonality is None else None
             share = self._gradients.over(tree, state.commonality).step(self._gradients.level(tree, state.node))
             letter = sample or merged.letter(self.ask.options.algorithm, share)

@@ -14,7 +14,7 @@ from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.frequent_items.decayed import VANISHED, drift_after, published, share_below
 from monitoring_lib.protocols.frequent_items.gradient.commonality import measured
 from monitoring_lib.protocols.frequent_items.gradient.lowering import AMOUNTS, DUST, lowered
-from monitoring_lib.protocols.frequent_items.gradient.merging import Merged
+from monitoring_lib.protocols.frequent_items.gradient.merging import MergedCounts
 from monitoring_lib.protocols.frequent_items.gradient.state import GradientRootState
 from monitoring_lib.protocols.frequent_items.gradient.telling import tell_children
 from monitoring_lib.protocols.frequent_items.gradient.tolerances import Gradients
@@ -38,7 +38,7 @@ class GradientRoot(Patient[GradientRootState]):
         return COORDINATOR
 
     def work(self, state: GradientRootState, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
-        new = Merged.of(COORDINATOR, inbox)
+        new = MergedCounts.of(COORDINATOR, inbox)
         self._add(state, moment, new)
         if self._gradients.is_measured and state.commonality is None:
             sample = new.sample()
@@ -46,7 +46,7 @@ class GradientRoot(Patient[GradientRootState]):
                 state.commonality = measured(sample, Fraction(self.ask.params.error))
         return tell_children(state, COORDINATOR, moment)
 
-    def _add(self, state: GradientRootState, moment: Moment, new: Merged) -> None:
+    def _add(self, state: GradientRootState, moment: Moment, new: MergedCounts) -> None:
         decay = float(self.ask.params.decay)
         total = decay * state.total + new.total
         if state.period != moment.period or total < VANISHED:

@@ -14,7 +14,7 @@ Strategy = Literal["zero", "full", "min-root-load", "worst-case", "mixed"]
 
 
 @dataclass(frozen=True)
-class Gradient:
+class ToleranceGradient:
     """Tolerances by level: that of the root, then those of its children, down to the deepest level.
 
     ``error >= at(1) >= at(2) >= ... >= 0``. Below the levels that it was made for it is that of the deepest one.
@@ -32,7 +32,7 @@ class Gradient:
 
 def gradient(
     strategy: Strategy, error: Fraction, first: Fraction, depth: int, fanout: int, commonality: Fraction = Fraction(0)
-) -> Gradient:
+) -> ToleranceGradient:
     """The paper's strategies over `depth` levels below the root, whose first has the tolerance `first`.
 
     `worst-case` (MinMaxLoad_WC, section 4.3.2) is ``first * ((depth - i)(d - 1) + d) / ((depth - 1)(d - 1) + d)`` at
@@ -53,7 +53,7 @@ def gradient(
                 "mixed": commonality * first + (1 - commonality) * worst_case,
             }[strategy]
         )
-    return Gradient(tuple(shares))
+    return ToleranceGradient(tuple(shares))
 
 
 def heaviest_worst_case(first: Fraction, depth: int, fanout: int) -> Fraction:
@@ -69,7 +69,7 @@ class Gradients:
         self._error = Fraction(ask.params.error)
         self._first = Fraction(Decimal(ask.options.first_level) * ask.params.error)
         self._tree: Tree | None = None
-        self._made: dict[float | None, Gradient] = {}
+        self._made: dict[float | None, ToleranceGradient] = {}
         self._levels: dict[str, int] = {}
 
     @property
@@ -77,7 +77,7 @@ class Gradients:
         """Whether it depends on a commonality, which the nodes must be told."""
         return self._strategy == "mixed"
 
-    def over(self, tree: Tree, commonality: float | None) -> Gradient:
+    def over(self, tree: Tree, commonality: float | None) -> ToleranceGradient:
         """A node of a measured strategy that does not know the commonality loses nothing."""
         self._enter(tree)
         if commonality not in self._made:

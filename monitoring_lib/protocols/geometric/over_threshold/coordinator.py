@@ -12,7 +12,13 @@ from monitoring_lib.answers import Answers
 from monitoring_lib.codec import Names
 from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import ALL, COORDINATOR, Delivery, Post
-from monitoring_lib.protocols.geometric.over_threshold.letters import Alarm, Collect, Counters, FullCells, References
+from monitoring_lib.protocols.geometric.over_threshold.letters import (
+    Alarm,
+    Collect,
+    CollectedCounters,
+    FullCells,
+    References,
+)
 from monitoring_lib.protocols.geometric.over_threshold.limits import Limits, outlived, weights_of
 from monitoring_lib.protocols.geometric.over_threshold.question import sizes_of
 from monitoring_lib.protocols.geometric.over_threshold.state import CoordinatorState
@@ -94,7 +100,7 @@ class TestedCoordinator(InnerRole[CoordinatorState]):
                 posts.append(Post(ALL, Collect(Names(names)), "synchronise"))
             inbox = yield posts
             letters = [delivery.letter for delivery in inbox]
-            counters = [letter for letter in letters if isinstance(letter, Counters)]
+            counters = [letter for letter in letters if isinstance(letter, CollectedCounters)]
             posts = [self._synchronise(state, moment, names, counters)] if names else []
             names = sorted({name for letter in letters if isinstance(letter, Alarm) for name in letter.names})
             if not names:
@@ -103,7 +109,7 @@ class TestedCoordinator(InnerRole[CoordinatorState]):
             yield posts
 
     def _synchronise(
-        self, state: CoordinatorState, moment: Moment, names: Sequence[str], told: Sequence[Counters]
+        self, state: CoordinatorState, moment: Moment, names: Sequence[str], told: Sequence[CollectedCounters]
     ) -> Post:
         """Only the counters of these items cross."""
         shape = (len(names), self.sizes.depth)

@@ -10,7 +10,7 @@ from monitoring_lib.codec import Ints
 from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.protocols.geometric.over_threshold.question import sizes_of
 from monitoring_lib.protocols.geometric.over_threshold.state import SiteState
-from monitoring_lib.protocols.geometric.sketched import Sketches
+from monitoring_lib.protocols.geometric.sketched import StateSketches
 from monitoring_lib.protocols.geometric.ticks import TickCounts, last_tick
 from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow
 
@@ -21,7 +21,7 @@ class ItemCounters:
     def __init__(self, ask: Ask) -> None:
         self.ask, self.sizes = ask, sizes_of(ask)
         self._windows: AtHand[ItemWindow] = AtHand()
-        self._sketches = Sketches(self.sizes)
+        self._sketches = StateSketches(self.sizes)
 
     def take(self, state: SiteState, moment: Moment, arriving: TickCounts) -> None:
         """Counts what happened in the epoch; what is older than the window goes."""

@@ -43,7 +43,7 @@ class Collect(Letter, tag=2, version=1):
 
 
 @dataclass(slots=True)
-class Counters(Letter, tag=3, version=1):
+class CollectedCounters(Letter, tag=3, version=1):
     """The counters of the items asked for, item by item."""
 
     counts: Ints

@@ -10,7 +10,13 @@ from monitoring_lib.answers import Answers
 from monitoring_lib.methods import Ask, Keys, Method, Moment
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.geometric.over_threshold.coordinator import TestedCoordinator
-from monitoring_lib.protocols.geometric.over_threshold.letters import Alarm, Collect, Counters, FullCells, References
+from monitoring_lib.protocols.geometric.over_threshold.letters import (
+    Alarm,
+    Collect,
+    CollectedCounters,
+    FullCells,
+    References,
+)
 from monitoring_lib.protocols.geometric.over_threshold.question import OverThreshold
 from monitoring_lib.protocols.geometric.over_threshold.site import TestingSite
 from monitoring_lib.protocols.geometric.updates import (
@@ -36,7 +42,7 @@ class LocalTests(Method):
     name = "local-tests"
     question = OverThreshold()
     Options = LocalTestsOptions
-    letters = (Alarm, Collect, Counters, FullCells, References)
+    letters = (Alarm, Collect, CollectedCounters, FullCells, References)
     needs_expiring = False
 
     def __init__(self, ask: Ask) -> None:

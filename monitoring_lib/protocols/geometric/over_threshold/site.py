@@ -11,7 +11,13 @@ from monitoring_lib.codec import Ints, Names
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.geometric.over_threshold.counters import ItemCounters
-from monitoring_lib.protocols.geometric.over_threshold.letters import Alarm, Collect, Counters, FullCells, References
+from monitoring_lib.protocols.geometric.over_threshold.letters import (
+    Alarm,
+    Collect,
+    CollectedCounters,
+    FullCells,
+    References,
+)
 from monitoring_lib.protocols.geometric.over_threshold.limits import Limits, outlived, weights_of
 from monitoring_lib.protocols.geometric.over_threshold.state import SiteState
 from monitoring_lib.protocols.geometric.ticks import TickCounts
@@ -52,7 +58,7 @@ class TestingSite(SiteRole[SiteState]):
             if isinstance(letter, Collect):
                 asked = letter.names.tolist()
                 counts = self.counters.of(state, moment, asked)
-                yield Post(COORDINATOR, Counters(counts.reshape(-1)), "asked")
+                yield Post(COORDINATOR, CollectedCounters(counts.reshape(-1)), "asked")
             elif isinstance(letter, References):
                 self._track(state, moment, letter)
         for delivery in inbox:

@@ -9,7 +9,7 @@ from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.protocols.geometric.self_join.letters import Array
 from monitoring_lib.protocols.geometric.self_join.question import sizes_of
 from monitoring_lib.protocols.geometric.self_join.state import SiteState
-from monitoring_lib.protocols.geometric.sketched import Sketches
+from monitoring_lib.protocols.geometric.sketched import StateSketches
 from monitoring_lib.protocols.geometric.ticks import TickCounts, last_tick
 from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow, grown
 
@@ -23,7 +23,7 @@ class SiteArrays:
     def __init__(self, ask: Ask) -> None:
         self.ask, self.sizes = ask, sizes_of(ask)
         self._at_hand: AtHand[_Items] = AtHand()
-        self._sketches = Sketches(self.sizes)
+        self._sketches = StateSketches(self.sizes)
 
     def take(self, state: SiteState, moment: Moment, arriving: TickCounts) -> None:
         """Counts what happened in the epoch; what is older than the window goes."""

@@ -27,7 +27,7 @@ from monitoring_lib.protocols.geometric.self_join.letters import (
     Probe,
     Reference,
     Survey,
-    Values,
+    TestValues,
     Welcome,
 )
 from monitoring_lib.protocols.geometric.self_join.question import sizes_of
@@ -60,7 +60,7 @@ class FencingCoordinator(InnerRole[CoordinatorState]):
         turns = self._unstored.of_epoch(state, moment.epoch)
         if turns is not None:
             return turns.send(inbox)
-        alarms = {delivery.sender: cast(Values, delivery.letter) for delivery in inbox}
+        alarms = {delivery.sender: cast(TestValues, delivery.letter) for delivery in inbox}
         return next(self._unstored.put(state, moment.epoch, self._epoch(state, moment, alarms)))
 
     def close(self, state: CoordinatorState, moment: Moment) -> Iterable[Post]:
@@ -76,7 +76,7 @@ class FencingCoordinator(InnerRole[CoordinatorState]):
             return [f"a self-join size of {state.size} from {state.events} events"]
         return []
 
-    def _epoch(self, state: CoordinatorState, moment: Moment, alarms: Mapping[str, Values]) -> Turns:
+    def _epoch(self, state: CoordinatorState, moment: Moment, alarms: Mapping[str, TestValues]) -> Turns:
         """A site that has gone, or something where there was nothing, takes a synchronisation at once.
 
         So does the end of the filling: what the sites compare with from then on is a full window.
@@ -99,18 +99,18 @@ class FencingCoordinator(InnerRole[CoordinatorState]):
 
     def _welcome(
         self, state: CoordinatorState, new: Sequence[str]
-    ) -> Generator[list[Post], Sequence[Delivery], dict[str, Values]]:
+    ) -> Generator[list[Post], Sequence[Delivery], dict[str, TestValues]]:
         """Sites that join are told what the others compare with; the values of those whose tests fail."""
         assert state.reference is not None
         state.counts.set_all(new, [0] * len(new))
         inbox = yield [Post(tuple(new), Welcome(deepcopy(state.reference), state.normal.copy()), "joins")]
-        told = {delivery.sender: cast(Values, delivery.letter) for delivery in inbox}
+        told = {delivery.sender: cast(TestValues, delivery.letter) for delivery in inbox}
         return {node: values for node, values in told.items() if values.upper is not None or len(values.lower)}
 
     def _weights(self, state: CoordinatorState, nodes: Iterable[str]) -> float:
         return math.fsum(weight_of(self.ask.options.slack, state.counts.get(node)) for node in nodes)
 
-    def _balance_some(self, state: CoordinatorState, moment: Moment, alarms: Mapping[str, Values]) -> Exchange:
+    def _balance_some(self, state: CoordinatorState, moment: Moment, alarms: Mapping[str, TestValues]) -> Exchange:
         above = {node: np.array([-letter.upper]) for node, letter in alarms.items() if letter.upper is not None}
         below = {node: letter.lower for node, letter in alarms.items() if len(letter.lower)}
         posts = []
@@ -145,7 +145,7 @@ class FencingCoordinator(InnerRole[CoordinatorState]):
             del others[: len(more)]
             inbox = yield [Post(tuple(sorted(more)), Probe(upper), "balance")]
             for delivery in inbox:
-                found = cast(Values, delivery.letter)
+                found = cast(TestValues, delivery.letter)
                 values[delivery.sender] = found.lower if found.upper is None else np.array([-found.upper])
 
     def _balance_all(self, state: CoordinatorState, moment: Moment) -> Exchange:

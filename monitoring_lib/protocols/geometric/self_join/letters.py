@@ -70,7 +70,7 @@ class Welcome(Letter, tag=10, version=1):
 
 
 @dataclass(slots=True)
-class Values(Letter, tag=4, version=1):
+class TestValues(Letter, tag=4, version=1):
     """What a site's tests compare with 0, with its slack: of the upper one, of the lower ones, or of both.
 
     Sent by a site whose tests fail, with neither where there was nothing at all before; and by one that is asked.

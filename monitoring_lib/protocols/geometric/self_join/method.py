@@ -23,7 +23,7 @@ from monitoring_lib.protocols.geometric.self_join.letters import (
     Probe,
     Reference,
     Survey,
-    Values,
+    TestValues,
     Welcome,
 )
 from monitoring_lib.protocols.geometric.self_join.question import SelfJoinSize
@@ -31,13 +31,13 @@ from monitoring_lib.protocols.geometric.self_join.site import FencedSite
 from monitoring_lib.protocols.geometric.updates import TellingSite, Updates
 
 
-class SketchOptions(Keys):
+class SeedOptions(Keys):
     """Options of a method that only hashes."""
 
     seed: int = Field(default=0, ge=0, description="of the hash functions")
 
 
-class FenceOptions(SketchOptions):
+class FenceOptions(SeedOptions):
     """Options of the methods whose sites test their arrays."""
 
     balancing: Literal["partial", "full"] = Field(
@@ -67,7 +67,7 @@ class _Fenced(SelfJoinMethod):
     """States go on when the tolerance or the balancing changes: no test rests on their earlier values."""
 
     Options = FenceOptions
-    letters = (Array, Fetch, Reference, Values, Probe, Balance, Survey, Norms, Aim, Welcome)
+    letters = (Array, Fetch, Reference, TestValues, Probe, Balance, Survey, Norms, Aim, Welcome)
     fence: Fence
 
     def __init__(self, ask: Ask) -> None:
@@ -108,7 +108,7 @@ class Arrays(SelfJoinMethod):
     """Every site's array in every epoch."""
 
     name = "arrays"
-    Options = SketchOptions
+    Options = SeedOptions
     letters = (Array,)
 
     def __init__(self, ask: Ask) -> None:

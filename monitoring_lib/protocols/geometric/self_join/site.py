@@ -21,7 +21,7 @@ from monitoring_lib.protocols.geometric.self_join.letters import (
     Probe,
     Reference,
     Survey,
-    Values,
+    TestValues,
     Welcome,
 )
 from monitoring_lib.protocols.geometric.self_join.state import SiteState
@@ -51,7 +51,7 @@ class FencedSite(SiteRole[SiteState]):
             return  # the coordinator is going to tell what to compare with
         if not state.norms.min():
             if self.arrays.now(state, moment).any():
-                yield Post(COORDINATOR, Values(), "no longer empty")
+                yield Post(COORDINATOR, TestValues(), "no longer empty")
             return
         values, reason = self._failing(state, moment)
         if reason:
@@ -73,12 +73,12 @@ class FencedSite(SiteRole[SiteState]):
             else:
                 yield Post(COORDINATOR, self._answer(state, moment, letter), "asked")
 
-    def _failing(self, state: SiteState, moment: Moment) -> tuple[Values, str]:
+    def _failing(self, state: SiteState, moment: Moment) -> tuple[TestValues, str]:
         """The values of the tests that fail, and which these are."""
         upper, lower = self._values(state, moment)
         fails = upper > 0, bool((lower < 0).any())
         reason = " and ".join(word for word, failed in zip(("above", "below"), fails, strict=True) if failed)
-        return Values(upper if fails[0] else None, lower if fails[1] else np.empty(0)), reason
+        return TestValues(upper if fails[0] else None, lower if fails[1] else np.empty(0)), reason
 
     def _answer(self, state: SiteState, moment: Moment, letter: Letter) -> Letter:
         if isinstance(letter, Fetch):
@@ -87,7 +87,7 @@ class FencedSite(SiteRole[SiteState]):
             return Norms(*self._norms(state, moment))
         assert isinstance(letter, Probe)
         upper, lower = self._values(state, moment)
-        return Values(upper) if letter.upper else Values(None, lower)
+        return TestValues(upper) if letter.upper else TestValues(None, lower)
 
     def _rebase(self, state: SiteState, moment: Moment, letter: Reference) -> None:
         self.arrays.rebase(state, moment, letter.array, joins=False)

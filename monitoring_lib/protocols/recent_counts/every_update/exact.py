@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from itertools import accumulate
 
-from monitoring_lib.protocols.recent_counts.rows import Found, Recent
+from monitoring_lib.protocols.recent_counts.rows import BoundedEstimate, Recent
 from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
 
 
@@ -27,30 +27,30 @@ class ExactView(Recent):
                     counts[item] += count
         return self._known[span]
 
-    def events(self, span: int) -> Found:
+    def events(self, span: int) -> BoundedEstimate:
         return _sure(self._counts(span).total())
 
-    def point(self, item: str, span: int) -> Found:
+    def point(self, item: str, span: int) -> BoundedEstimate:
         return _sure(self._counts(span)[item])
 
-    def self_join(self, span: int) -> Found:
+    def self_join(self, span: int) -> BoundedEstimate:
         return _sure(sum(count**2 for count in self._counts(span).values()))
 
-    def between(self, first: int, last: int, span: int) -> Found:
+    def between(self, first: int, last: int, span: int) -> BoundedEstimate:
         return _sure(sum(count for item, count in self._counts(span).items() if first <= int(item) <= last))
 
-    def quantile(self, share: float, span: int) -> Found | None:
+    def quantile(self, share: float, span: int) -> BoundedEstimate | None:
         counts = self._counts(span)
         wanted = Fraction(str(share)) * counts.total()
         numbers = sorted(counts, key=int)
         below = accumulate(counts[item] for item in numbers)
         return next((_sure(int(item)) for item, up_to in zip(numbers, below, strict=True) if up_to >= wanted), None)
 
-    def heavy_hitters(self, share: float, span: int) -> dict[str, Found]:
+    def heavy_hitters(self, share: float, span: int) -> dict[str, BoundedEstimate]:
         counts = self._counts(span)
         least = Fraction(str(share)) * counts.total()
         return {item: _sure(count) for item, count in counts.items() if count > least}
 
 
-def _sure(number: int) -> Found:
-    return Found(number, number, number)
+def _sure(number: int) -> BoundedEstimate:
+    return BoundedEstimate(number, number, number)

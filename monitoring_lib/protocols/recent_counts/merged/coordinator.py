@@ -11,11 +11,11 @@ from monitoring_lib.methods import Ask, InnerRole, LookUp, Moment
 from monitoring_lib.network import COORDINATOR, Delivery, Post, Tree
 from monitoring_lib.protocols.recent_counts.asking import look_up
 from monitoring_lib.protocols.recent_counts.merged.design import Design
-from monitoring_lib.protocols.recent_counts.merged.letters import Part
+from monitoring_lib.protocols.recent_counts.merged.letters import ToldSketches
 from monitoring_lib.protocols.recent_counts.merged.node import all_names, left, taken_in, together
 from monitoring_lib.protocols.recent_counts.merged.rhythm import merges
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
-from monitoring_lib.protocols.recent_counts.merged.view import View
+from monitoring_lib.protocols.recent_counts.merged.view import MergedView
 from monitoring_lib.protocols.recent_counts.queries import Query
 from monitoring_lib.protocols.recent_counts.rows import answers_of
 from monitoring_lib.unstored import Unstored
@@ -25,7 +25,7 @@ from monitoring_lib.unstored import Unstored
 class RootState(Image, tag=22, version=1):
     """The last word of every child, and who was away when: both grow and shrink with the membership alone."""
 
-    children: dict[str, Part] = field(default_factory=dict)
+    children: dict[str, ToldSketches] = field(default_factory=dict)
     first: int = -1
     """The epoch of the first merge."""
     early: int = -1
@@ -43,7 +43,7 @@ class RootState(Image, tag=22, version=1):
     """The same at the last merge."""
 
 
-class RecentView(View):
+class RecentView(MergedView):
     """A view that knows which sites were away when the sketches were merged.
 
     The last sketch of a site that is away stays valid, because its counters expire by time alone. What it took in

@@ -18,7 +18,7 @@ from monitoring_lib.synopses.randomised_wave import RandomisedWaves, entries_for
 
 
 @dataclass(frozen=True)
-class Level:
+class SketchLevel:
     """One sketch: its rows, the error of its counters after all merges, and the doubt of a randomised one.
 
     `width` is that of rows that are not hashed, one cell a number; `collisions` and `row_doubt` make hashed ones.
@@ -60,8 +60,8 @@ class Design:
     span: int
     merge_levels: int
     seed: int
-    flat: Level | None
-    levels: tuple[Level, ...]
+    flat: SketchLevel | None
+    levels: tuple[SketchLevel, ...]
     names: bool
     """Whether sites keep the names of recent items."""
 
@@ -73,7 +73,7 @@ class Design:
         flat = None
         if params.of_kind("point", "self_join", "heavy_hitters"):
             flat = _flat(ask, doubt, randomised)
-        levels: tuple[Level, ...] = ()
+        levels: tuple[SketchLevel, ...] = ()
         if params.of_kind("between", "quantiles"):
             halved = not params.of_kind("quantiles")
             levels = _levels(params.error, doubt, params.bits, halved, randomised)
@@ -82,7 +82,7 @@ class Design:
         return cls(options.counter, ask.span, options.levels, options.seed, flat, levels, names)
 
     @property
-    def all(self) -> tuple[Level, ...]:
+    def all(self) -> tuple[SketchLevel, ...]:
         return (*((self.flat,) if self.flat is not None else ()), *self.levels)
 
     @property
@@ -90,7 +90,7 @@ class Design:
         """64-bit numbers that an empty node keeps."""
         return sum(self._numbers(level) for level in self.all)
 
-    def _numbers(self, level: Level) -> int:
+    def _numbers(self, level: SketchLevel) -> int:
         cells = level.width or level.rows(0).cells
         if self.counter == "rw":
             return (cells + 1) * entries_for(level.counters, level.wave_doubt)
@@ -104,7 +104,7 @@ class Design:
             made.kind(type(sketch)).append(sketch)
         return made
 
-    def _sketch(self, level: Level, seed: int, coins: int) -> Sketch:
+    def _sketch(self, level: SketchLevel, seed: int, coins: int) -> Sketch:
         rows, window = level.rows(seed), EventWindow(self.span)
         if self.counter == "rw":
             waves = RandomisedWaves.for_error(level.counters, level.wave_doubt, coins, rows.cells + 1)
@@ -115,7 +115,7 @@ class Design:
         return EcmSketch(rows, window, Histograms.for_error(error, rows.cells))
 
 
-def _flat(ask: Ask, doubt: float, randomised: bool) -> Level:
+def _flat(ask: Ask, doubt: float, randomised: bool) -> SketchLevel:
     error = ask.params.error
     shares = [query.heavy_hitters for query in ask.params.of_kind("heavy_hitters")]
     collisions = min([collisions_for(error), *(share / 2 for share in shares)])
@@ -123,26 +123,26 @@ def _flat(ask: Ask, doubt: float, randomised: bool) -> Level:
     finest += [(2 * error - collisions) / (4 * share) for share in shares]
     row_doubt = doubt / 2 if randomised else doubt
     depth = HashRows.for_error(collisions, 1 - row_doubt, 0).depth
-    return Level(min(finest), collisions, row_doubt, doubt / 2 / (depth + 1))
+    return SketchLevel(min(finest), collisions, row_doubt, doubt / 2 / (depth + 1))
 
 
-def _levels(error: float, doubt: float, bits: int, halved: bool, randomised: bool) -> tuple[Level, ...]:
+def _levels(error: float, doubt: float, bits: int, halved: bool, randomised: bool) -> tuple[SketchLevel, ...]:
     """Level l counts the blocks of 2 ** l numbers; the last one has two."""
     counters = error / 2 if halved else error / 3
     shared = error / 2 / (1 + error / 2) if halved else error / 3
     row_doubt = doubt / 2 if randomised else doubt
 
-    def made(hashed: int) -> list[Level]:
+    def made(hashed: int) -> list[SketchLevel]:
         finest = []
         for level in range(bits):
             blocks = 1 << (bits - level)
-            unhashed = Level(counters, 0.0, 0.0, doubt / 2 / (2 * bits) / 2, blocks)
+            unhashed = SketchLevel(counters, 0.0, 0.0, doubt / 2 / (2 * bits) / 2, blocks)
             if level >= hashed:
                 finest.append(unhashed)
                 continue
             collisions, own_doubt = shared / (2 * hashed), row_doubt / (2 * hashed)
             depth = HashRows.for_error(collisions, 1 - own_doubt, 0).depth
-            finest.append(Level(counters, collisions, own_doubt, doubt / 2 / (2 * bits) / (depth + 1)))
+            finest.append(SketchLevel(counters, collisions, own_doubt, doubt / 2 / (2 * bits) / (depth + 1)))
         return finest
 
     def cells(hashed: int) -> int:

@@ -47,7 +47,7 @@ class LogFrame(Image, tag=11, version=1):
 
 
 @dataclass(slots=True)
-class Part(Image):
+class ToldSketches(Image):
     """What a node was told last, or has told last: sketches, and names in order.
 
     The teller brings its own copy forward by the letter that it sends, as the receiver does: both stay equal.

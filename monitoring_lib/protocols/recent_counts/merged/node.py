@@ -9,7 +9,7 @@ from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import Delivery, Post, Tree
 from monitoring_lib.protocols.recent_counts.merged.design import Design
-from monitoring_lib.protocols.recent_counts.merged.letters import Part, Sketched
+from monitoring_lib.protocols.recent_counts.merged.letters import Sketched, ToldSketches
 from monitoring_lib.protocols.recent_counts.merged.rhythm import merges
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches, merged
 
@@ -19,8 +19,8 @@ class MergingState(Image, tag=21, version=1):
     """The last word of every child, and what the parent was told."""
 
     node: str
-    told: Part
-    children: dict[str, Part] = field(default_factory=dict)
+    told: ToldSketches
+    children: dict[str, ToldSketches] = field(default_factory=dict)
     owed: bool = False
 
 
@@ -34,7 +34,7 @@ class MergingNode(InnerRole[MergingState]):
         self.design = design
 
     def start(self, node: str) -> MergingState:
-        return MergingState(node, Part(self.design.empty(node)))
+        return MergingState(node, ToldSketches(self.design.empty(node)))
 
     def receive(self, state: MergingState, moment: Moment, round_: int, inbox: Sequence[Delivery]) -> Iterable[Post]:
         tree = moment.topology
@@ -53,17 +53,17 @@ class MergingNode(InnerRole[MergingState]):
                 yield Post(tree.parents[state.node], letter, "merged")
 
 
-def taken_in(design: Design, children: dict[str, Part], inbox: Sequence[Delivery]) -> bool:
+def taken_in(design: Design, children: dict[str, ToldSketches], inbox: Sequence[Delivery]) -> bool:
     """Keeps what the children told; whether they told anything."""
     for delivery in inbox:
         assert isinstance(delivery.letter, Sketched)
         if delivery.sender not in children:
-            children[delivery.sender] = Part(design.empty(delivery.sender))
+            children[delivery.sender] = ToldSketches(design.empty(delivery.sender))
         children[delivery.sender].take(delivery.letter)
     return bool(inbox)
 
 
-def left(children: dict[str, Part], roster: Sequence[str]) -> bool:
+def left(children: dict[str, ToldSketches], roster: Sequence[str]) -> bool:
     """Forgets children that are no longer there; whether there were any."""
     gone = children.keys() - set(roster)
     for child in gone:
@@ -71,11 +71,11 @@ def left(children: dict[str, Part], roster: Sequence[str]) -> bool:
     return bool(gone)
 
 
-def together(design: Design, node: str, children: dict[str, Part]) -> Sketches:
+def together(design: Design, node: str, children: dict[str, ToldSketches]) -> Sketches:
     """The sketches of all children as one."""
     parts = [children[child].sketches for child in sorted(children)]
     return merged(parts) if parts else design.empty(node)
 
 
-def all_names(children: dict[str, Part]) -> list[str]:
+def all_names(children: dict[str, ToldSketches]) -> list[str]:
     return sorted({name for part in children.values() for name in part.names})

@@ -12,7 +12,7 @@ from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Post, Tree
 from monitoring_lib.protocols.recent_counts.merged.design import Design
-from monitoring_lib.protocols.recent_counts.merged.letters import Part
+from monitoring_lib.protocols.recent_counts.merged.letters import ToldSketches
 from monitoring_lib.protocols.recent_counts.merged.log import MOST_ROWS, Log
 from monitoring_lib.protocols.recent_counts.merged.rhythm import merges
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
@@ -30,7 +30,7 @@ class SketchingState(Image, tag=20, version=1):
 
     node: str
     sketches: Sketches
-    told: Part
+    told: ToldSketches
     untold: Log | None = field(default_factory=Log)
     recent: Tally = field(default_factory=Tally)
     owed: bool = False
@@ -48,7 +48,7 @@ class SketchingSite(SiteRole[SketchingState]):
         self.shares = [(query.heavy_hitters, query.ticks(ask)) for query in heavy]
 
     def start(self, node: str) -> SketchingState:
-        return SketchingState(node, self.design.empty(node), Part(self.design.empty(node)))
+        return SketchingState(node, self.design.empty(node), ToldSketches(self.design.empty(node)))
 
     def observe(self, state: SketchingState, moment: Moment, arriving: TickedCounts, expiring: Any) -> Iterable[Post]:
         if len(arriving):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
-from monitoring_lib.protocols.recent_counts.rows import Found, Recent
-from monitoring_lib.protocols.recent_counts.tick_counts import is_whole
+from monitoring_lib.protocols.recent_counts.rows import BoundedEstimate, Recent
+from monitoring_lib.protocols.recent_counts.tick_counts import is_whole_number
 from monitoring_lib.synopses._rows import without_collisions
 
 Reals = NDArray[np.float64]
@@ -43,12 +43,12 @@ class Ranged:
         found: Reals = np.min([table[row, rows.columns(row, keys)] for row in range(rows.depth)], axis=0)
         return found
 
-    def found(self, item: Any) -> Found:
+    def found(self, item: Any) -> BoundedEstimate:
         estimate, low, high = (float(of([item])[0]) for of in (self.estimates, self.lows, self.highs))
-        return Found(estimate, low, high, self.sketch.confidence)
+        return BoundedEstimate(estimate, low, high, self.sketch.confidence)
 
 
-class View(Recent):
+class MergedView(Recent):
     """Merged sketches as they stand after the tick `now`, and the names that the sites have told."""
 
     def __init__(self, sketches: Sketches, names: Sequence[str], bits: int | None, now: int) -> None:
@@ -64,23 +64,23 @@ class View(Recent):
     def _level(self, level: int, span: int) -> Ranged:
         return self._ranged(level + int(self.sketches.has_flat), span)
 
-    def events(self, span: int) -> Found:
+    def events(self, span: int) -> BoundedEstimate:
         """All events: of numbers from the top level, whose two blocks have cells of their own."""
         ranged = self._ranged(0, span) if self.sketches.has_flat else self._level(len(self.sketches.levels) - 1, span)
         total = ranged.total
-        return Found((total.low + total.high) / 2, total.low, total.high, total.confidence)
+        return BoundedEstimate((total.low + total.high) / 2, total.low, total.high, total.confidence)
 
-    def point(self, item: str, span: int) -> Found:
-        if self.bits is not None and not is_whole(item, self.bits):
-            return Found(0, 0, 0)  # it would have been refused
+    def point(self, item: str, span: int) -> BoundedEstimate:
+        if self.bits is not None and not is_whole_number(item, self.bits):
+            return BoundedEstimate(0, 0, 0)  # it would have been refused
         return self._ranged(0, span).found(item if self.sketches.has_flat else int(item))
 
-    def self_join(self, span: int) -> Found:
+    def self_join(self, span: int) -> BoundedEstimate:
         flat = self.sketches.flat
         bound = flat.bound_self_join(span, self.now)
-        return Found(flat.self_join(span, self.now), bound.low, bound.high, bound.confidence)
+        return BoundedEstimate(flat.self_join(span, self.now), bound.low, bound.high, bound.confidence)
 
-    def heavy_hitters(self, share: float, span: int) -> dict[str, Found]:
+    def heavy_hitters(self, share: float, span: int) -> dict[str, BoundedEstimate]:
         """With c the error of the counters: ``estimate >= (1 - c) * exact`` and ``high >= exact``, so that no item
         above ``share * N`` fails either test against a lower bound of N."""
         if not self.names:
@@ -95,16 +95,16 @@ class View(Recent):
             return {}
         columns = zip(estimates[chosen].tolist(), ranged.lows(items).tolist(), highs[chosen].tolist(), strict=True)
         confidence = self.sketches.flat.confidence
-        return {item: Found(*numbers, confidence) for item, numbers in zip(items, columns, strict=True)}
+        return {item: BoundedEstimate(*numbers, confidence) for item, numbers in zip(items, columns, strict=True)}
 
-    def between(self, first: int, last: int, span: int) -> Found:
+    def between(self, first: int, last: int, span: int) -> BoundedEstimate:
         blocks = cover(first, last, len(self.sketches.levels))
         found = [self._level(level, span).found(block) for level, block in blocks]
         doubt = sum(1 - each.confidence for each in found)
         estimate, low, high = (sum(each[at] for each in found) for at in range(3))
-        return Found(estimate, low, high, 1 - doubt)
+        return BoundedEstimate(estimate, low, high, 1 - doubt)
 
-    def quantile(self, share: float, span: int) -> Found | None:
+    def quantile(self, share: float, span: int) -> BoundedEstimate | None:
         """Three searches from the top level down: each goes to the right half where the left one, with all that was
         passed before, holds less than it looks for."""
         tops = self._level(len(self.sketches.levels) - 1, span)
@@ -119,7 +119,7 @@ class View(Recent):
         # A block a level for each end; the upper ends of histograms and deterministic waves always hold.
         ends = 2 if self.sketches.randomised else 1
         doubt = sum(ends * (1 - level.confidence) for level in levels)
-        return Found(min(max(estimate, low), high), low, high, 1 - doubt)
+        return BoundedEstimate(min(max(estimate, low), high), low, high, 1 - doubt)
 
     def _descend(self, span: int, wanted: float, count: Callable[[Ranged, int], float]) -> int:
         block = 0

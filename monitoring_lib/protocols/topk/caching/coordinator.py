@@ -10,14 +10,14 @@ from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import Delivery, Post
 from monitoring_lib.protocols.topk.answers import Total, member_rows
 from monitoring_lib.protocols.topk.caching.state import CachingCoordinatorState
-from monitoring_lib.protocols.topk.letters import Poll, Polled, Values
+from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
 from monitoring_lib.protocols.topk.question import ranked, tolerance_of, within_share
 from monitoring_lib.protocols.topk.sums import even_share, keeps_zeros
 from monitoring_lib.unstored import Unstored
 
 
 @dataclass(slots=True)
-class Totals:
+class CopyTotals:
     """The sums of the copies of all sites on a roster, by item; and what was polled in this epoch.
 
     `exact` are the sites whose copies of an item were just polled, `polled` the items under way by site. What is
@@ -38,7 +38,7 @@ class CachingCoordinator(InnerRole[CachingCoordinatorState]):
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
-        self._unstored: Unstored[Totals] = Unstored()
+        self._unstored: Unstored[CopyTotals] = Unstored()
 
     def start(self, node: str) -> CachingCoordinatorState:
         return CachingCoordinatorState()
@@ -57,33 +57,33 @@ class CachingCoordinator(InnerRole[CachingCoordinatorState]):
                 named = [name for name, value in told.items() if value or (site, name) in state.copies]
                 self._take(state, totals, site, named, [told[name] for name in named])
             else:
-                assert isinstance(letter, Values)
+                assert isinstance(letter, SiteSums)
                 self._take(state, totals, site, letter.names, letter.values)
         return self._poll(state, moment, totals)
 
-    def _enter(self, state: CachingCoordinatorState, moment: Moment) -> Totals:
+    def _enter(self, state: CachingCoordinatorState, moment: Moment) -> CopyTotals:
         if state.period != moment.period:
             state.period = moment.period
             state.copies.clear()
             state.widths.forget()
-            totals = Totals(moment.sites)
+            totals = CopyTotals(moment.sites)
         else:
             totals = self._summed(state, moment)
         state.widths.enter(moment, even_share(self.ask, len(moment.sites)))
         return self._unstored.put(state, moment.epoch, totals)
 
-    def _summed(self, state: CachingCoordinatorState, moment: Moment) -> Totals:
+    def _summed(self, state: CachingCoordinatorState, moment: Moment) -> CopyTotals:
         latest = self._unstored.up_to(state, moment.epoch)
         if latest is not None and latest.roster == moment.sites:
-            return Totals(moment.sites, latest.sums)
-        totals, sites = Totals(moment.sites), set(moment.sites)
+            return CopyTotals(moment.sites, latest.sums)
+        totals, sites = CopyTotals(moment.sites), set(moment.sites)
         for (site, name), value in state.copies.items():
             if site in sites:
                 totals.sums[name] = totals.sums.get(name, 0) + value
         return totals
 
     def _take(
-        self, state: CachingCoordinatorState, totals: Totals, site: str, names: list[str], values: list[int]
+        self, state: CachingCoordinatorState, totals: CopyTotals, site: str, names: list[str], values: list[int]
     ) -> None:
         """A site's sums become its copies."""
         sums, pairs = totals.sums, [(site, name) for name in names]
@@ -96,7 +96,7 @@ class CachingCoordinator(InnerRole[CachingCoordinatorState]):
             for name in [name for name in names if sums[name] == 0]:
                 del sums[name]
 
-    def _poll(self, state: CachingCoordinatorState, moment: Moment, totals: Totals) -> list[Post]:
+    def _poll(self, state: CachingCoordinatorState, moment: Moment, totals: CopyTotals) -> list[Post]:
         """Where a published total is not as close as asked for, as many sites are asked as it takes."""
         if self.ask.params.totals is None:
             return []
@@ -124,12 +124,12 @@ class CachingCoordinator(InnerRole[CachingCoordinatorState]):
         unproved = 2 * state.widths.sum(moment) > tolerance_of(self.ask)
         return member_rows(self.ask, moment, self._rows(state, moment, totals), unproved)
 
-    def _rows(self, state: CachingCoordinatorState, moment: Moment, totals: Totals) -> Iterator[Total]:
+    def _rows(self, state: CachingCoordinatorState, moment: Moment, totals: CopyTotals) -> Iterator[Total]:
         for name, total in self._best(totals):
             width = self._width(state, moment, totals.exact.get(name, set()))
             yield name, total, self._low(total - width), total + width
 
-    def _best(self, totals: Totals) -> list[tuple[str, int]]:
+    def _best(self, totals: CopyTotals) -> list[tuple[str, int]]:
         if totals.members is None:
             return ranked(totals.sums, self.ask)
         return ranked({name: totals.sums.get(name, 0) for name in totals.members}, self.ask)

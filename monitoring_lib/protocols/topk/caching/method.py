@@ -10,14 +10,14 @@ from monitoring_lib.methods import Ask
 from monitoring_lib.protocols.topk.caching.coordinator import CachingCoordinator
 from monitoring_lib.protocols.topk.caching.site import CachingSite
 from monitoring_lib.protocols.topk.family import TopKMethod
-from monitoring_lib.protocols.topk.letters import Poll, Polled, Values
+from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
 
 
 class Caching(TopKMethod):
     """Every drifted sum goes to the coordinator; nothing comes back, unless `totals` asks for closer sums."""
 
     name = "caching"
-    letters = (Values, Poll, Polled)
+    letters = (SiteSums, Poll, Polled)
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from monitoring_lib.methods import Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.topk.caching.state import CachingSiteState
-from monitoring_lib.protocols.topk.letters import Poll, Polled, Values
+from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
 from monitoring_lib.protocols.topk.sums import absorb, even_share, keeps_zeros
 from monitoring_lib.synopses.counts import Counts
 
@@ -44,7 +44,7 @@ class CachingSite(SiteRole[CachingSiteState]):
         state.gaps.drop_all(gaps)
         state.gaps.set_all([*untold], untold.values())
         if names:
-            yield Post(COORDINATOR, Values(names, state.sums.get_all(names)), "drifted")
+            yield Post(COORDINATOR, SiteSums(names, state.sums.get_all(names)), "drifted")
 
     def receive(
         self, state: CachingSiteState, moment: Moment, round_: int, inbox: Sequence[Delivery]

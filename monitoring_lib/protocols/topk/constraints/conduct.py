@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from monitoring_lib.network import Delivery
 from monitoring_lib.protocols.topk.constraints import letters
 from monitoring_lib.protocols.topk.constraints.pads import items_of, pads
-from monitoring_lib.protocols.topk.constraints.reallocation import Scope
+from monitoring_lib.protocols.topk.constraints.reallocation import ResolutionScope
 from monitoring_lib.protocols.topk.constraints.resolution import Resolution
 from monitoring_lib.unstored import Turns
 
@@ -50,7 +50,7 @@ class Conduct(Resolution):
         if self.nameless:
             return
         state, sites = self.state, set(self.moment.sites)
-        seen = {d.sender: set(d.letter.names) for d in inbox if isinstance(d.letter, letters.Names)}
+        seen = {d.sender: set(d.letter.names) for d in inbox if isinstance(d.letter, letters.ItemNames)}
         for site, names in seen.items():
             for name in names:
                 state.named.set((site, name), 1)
@@ -71,9 +71,9 @@ class Conduct(Resolution):
         if site in state.unheard or (valid and site not in state.numbers):
             state.unheard = [node for node in state.unheard if node != site]
             unknown = sorted(name for name in valid if (site, name) not in state.named)
-            self.post(site, letters.Names(unknown, [], True), "all names")
+            self.post(site, letters.ItemNames(unknown, [], True), "all names")
         elif new or gone:
-            self.post(site, letters.Names(sorted(new), sorted(gone)), "names")
+            self.post(site, letters.ItemNames(sorted(new), sorted(gone)), "names")
 
     def _start(self) -> Turns:
         """The initial query: the members, and factors for all sites at once."""
@@ -83,10 +83,10 @@ class Conduct(Resolution):
             self.state.next_number(site)
         self.state.started = True
         if self.nameless:
-            scope = Scope(set(pads(self.ask.params.k)))
+            scope = ResolutionScope(set(pads(self.ask.params.k)))
             yield from self.find_best(scope)
         else:
-            scope = Scope(set(self.state.names))
+            scope = ResolutionScope(set(self.state.names))
         yield from self.resolve_fully(scope)
 
     def _refresh(self) -> Turns:
@@ -99,13 +99,13 @@ class Conduct(Resolution):
             state.unproved = state.unproved or resized
         elif resized or short or state.unproved:
             if self.nameless:
-                scope = Scope({*state.members, *pads(k)})
+                scope = ResolutionScope({*state.members, *pads(k)})
             elif resized or state.unproved:
-                scope = Scope(set(state.names))
+                scope = ResolutionScope(set(state.names))
             else:
                 limit = min(state.held.get(name) for name in state.members) + self.tolerance
                 ahead = (name for name in state.names if state.held.get(name) > limit)
-                scope = Scope({*state.members, *ahead})
+                scope = ResolutionScope({*state.members, *ahead})
             yield from self.resolve_fully(scope)
 
     def _relieve(self, inbox: Sequence[Delivery], requests: list[Delivery]) -> Turns:
@@ -140,7 +140,7 @@ class Conduct(Resolution):
             if not valid:
                 continue
             if any(isinstance(delivery.letter, letters.LongList) for delivery in valid):
-                scope = Scope(set(self.state.members))
+                scope = ResolutionScope(set(self.state.members))
                 yield from self.find_best(scope)
             else:
                 scope = self.scope_of(valid)
@@ -153,7 +153,7 @@ class Conduct(Resolution):
         self.record()
         gone = [name for name in items_of(self.state.members) if self.is_gone(name)]
         if gone and self.watching == "ends" and self.taking_part and not self.frozen:
-            yield from self.resolve_fully(Scope({*self.state.members, *pads(self.ask.params.k)}))
+            yield from self.resolve_fully(ResolutionScope({*self.state.members, *pads(self.ask.params.k)}))
 
     def _is_valid(self, delivery: Delivery) -> bool:
         """Not made under factors that have been replaced since."""

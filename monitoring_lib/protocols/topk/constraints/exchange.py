@@ -10,9 +10,9 @@ from monitoring_lib.protocols.topk.adjusted import UNIT
 from monitoring_lib.protocols.topk.constraints import letters
 from monitoring_lib.protocols.topk.constraints.allocation import Allocation
 from monitoring_lib.protocols.topk.constraints.pads import is_pad, items_of
-from monitoring_lib.protocols.topk.constraints.reallocation import Scope
+from monitoring_lib.protocols.topk.constraints.reallocation import ResolutionScope
 from monitoring_lib.protocols.topk.constraints.watching import watching
-from monitoring_lib.protocols.topk.letters import Above, Best, Found, Poll, Polled, Tell, Told, Values
+from monitoring_lib.protocols.topk.letters import Above, Best, FoundObjects, Poll, Polled, SiteSums, Tell, Told
 from monitoring_lib.protocols.topk.sums import keeps_zeros
 
 Asking = Generator[list[Post], Sequence[Delivery], None]
@@ -61,7 +61,7 @@ class Exchange:
         """Takes in sums of members that sites told unasked or were polled for."""
         for delivery in inbox:
             letter = delivery.letter
-            if isinstance(letter, Values):
+            if isinstance(letter, SiteSums):
                 names, sums = letter.names, letter.values
             elif isinstance(letter, Polled):
                 names, sums = self._polled.pop(delivery.sender), letter.sums
@@ -100,9 +100,9 @@ class Exchange:
             if pair not in self.state.told or self.state.told.get(pair) != self._heard[pair]:
                 self.state.told.set(pair, self._heard[pair])
 
-    def scope_of(self, requests: Sequence[Delivery]) -> Scope:
+    def scope_of(self, requests: Sequence[Delivery]) -> ResolutionScope:
         """Phase 1: what the sites that ask have told of members and of the outsiders they name."""
-        scope = Scope(set(self.state.members))
+        scope = ResolutionScope(set(self.state.members))
         for delivery in requests:
             letter = delivery.letter
             assert isinstance(letter, letters.Request)
@@ -114,10 +114,10 @@ class Exchange:
 
     def _hear(
         self,
-        scope: Scope,
+        scope: ResolutionScope,
         site: str,
         names: Iterable[str],
-        letter: letters.Request | Told | Found,
+        letter: letters.Request | Told | FoundObjects,
     ) -> None:
         unit = UNIT if self.nameless else -UNIT
         told = scope.sums.setdefault(site, {})
@@ -127,19 +127,19 @@ class Exchange:
         scope.borders[site] = letter.border
         self.rates[site] = letter.rate
 
-    def find_best(self, scope: Scope) -> Asking:
+    def find_best(self, scope: ResolutionScope) -> Asking:
         """Every site's k best outsiders by adjusted sum join the scope, and all tell of the members."""
         for site in self.taking_part:
             self.post(site, Best(self.ask.params.k), "query")
         yield from self._ask(scope, dict.fromkeys(self.taking_part, items_of(self.state.members)))
 
-    def find_above(self, scope: Scope, levels: Mapping[str, int]) -> Asking:
+    def find_above(self, scope: ResolutionScope, levels: Mapping[str, int]) -> Asking:
         """What stands above its site's level joins the scope."""
         for site, level in sorted(levels.items()):
             self.post(site, Above(level), "borders too high")
         yield from self._ask(scope, dict.fromkeys(levels, ()))
 
-    def complete(self, scope: Scope, names: Iterable[str]) -> Asking:
+    def complete(self, scope: ResolutionScope, names: Iterable[str]) -> Asking:
         """Every site has told the sums of these objects, and the border beside all it has told."""
         wanted, asked = items_of(names), {}
         for site in self.taking_part:
@@ -152,16 +152,16 @@ class Exchange:
             yield from self._ask(scope, asked)
         self.fill_pads(scope)
 
-    def _ask(self, scope: Scope, asked: Mapping[str, Sequence[str]]) -> Asking:
+    def _ask(self, scope: ResolutionScope, asked: Mapping[str, Sequence[str]]) -> Asking:
         for delivery in (yield from self.turn()):
             letter, site = delivery.letter, delivery.sender
             if isinstance(letter, Told):
                 self._hear(scope, site, asked[site], letter)
-            elif isinstance(letter, Found):
+            elif isinstance(letter, FoundObjects):
                 scope.loose.update(name for name in letter.names if name not in scope.names)
                 self._hear(scope, site, [*asked[site], *letter.names], letter)
 
-    def fill_pads(self, scope: Scope) -> None:
+    def fill_pads(self, scope: ResolutionScope) -> None:
         """Pads have the sum 0 everywhere, which no site need tell."""
         known = [name for name in (*scope.names, *scope.loose) if is_pad(name)]
         for told in scope.sums.values():

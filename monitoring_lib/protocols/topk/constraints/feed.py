@@ -49,7 +49,7 @@ def _count(standing: Any, limits: Any, members: Any, sites: Any, columns: Any, s
 
 
 @dataclass
-class Columns:
+class ArrayColumns:
     """Which column of the array an object has: the pads the first ones, then the items in the order given."""
 
     names: list[str]
@@ -66,7 +66,7 @@ class Row:
     """A site whose sums stand in a row: what `ConstraintsSite` needs of a state."""
 
     node: str
-    columns: Columns
+    columns: ArrayColumns
     standing: NDArray[np.int64]
     number: int = 0
     members: list[str] = field(default_factory=list)
@@ -161,7 +161,7 @@ class EventFeed:
         self._topology = Star(self.sites)
         fillers = pads(ask.params.k)
         self._first_item = len(fillers)
-        self._columns = Columns([*fillers, *map(key_of_item, items)], len(fillers))
+        self._columns = ArrayColumns([*fillers, *map(key_of_item, items)], len(fillers))
         self._standing = np.zeros((len(sites), len(self._columns.names)), np.int64)
         self._rows = {site: Row(site, self._columns, self._standing[at]) for at, site in enumerate(sites)}
         self._inner = InnerNodes(self.method)

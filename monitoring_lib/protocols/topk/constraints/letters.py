@@ -51,7 +51,7 @@ class Factors(Letter, tag=27, version=1):
 
 
 @dataclass(slots=True)
-class Names(Letter, tag=28, version=1):
+class ItemNames(Letter, tag=28, version=1):
     """Items seen for the first time: by the site, or, told to a site, elsewhere; and items that count no more.
 
     `anew` says that there are no items but these and the site's own.

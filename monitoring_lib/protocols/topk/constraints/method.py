@@ -15,7 +15,7 @@ from monitoring_lib.protocols.topk.constraints import letters
 from monitoring_lib.protocols.topk.constraints.coordinator import ConstraintsCoordinator
 from monitoring_lib.protocols.topk.constraints.site import ConstraintsSite
 from monitoring_lib.protocols.topk.family import TopKMethod
-from monitoring_lib.protocols.topk.letters import Above, Best, Found, Poll, Polled, Tell, Told, Values
+from monitoring_lib.protocols.topk.letters import Above, Best, FoundObjects, Poll, Polled, SiteSums, Tell, Told
 
 Share = Annotated[Decimal, Field(ge=0, lt=1)]
 
@@ -50,7 +50,7 @@ class Constraints(TopKMethod):
     Options = ConstraintsOptions
     letters = (
         letters.Request, letters.LongList, Tell, Told, Best, Above,
-        Found, letters.Factors, letters.Names, Poll, Polled, Values,
+        FoundObjects, letters.Factors, letters.ItemNames, Poll, Polled, SiteSums,
         letters.Relief, letters.WouldFail, letters.Failing, letters.Lowered,
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from monitoring_lib.network import COORDINATOR
 
 
 @dataclass(slots=True)
-class Scope:
+class ResolutionScope:
     """What one resolution is about: objects, and what each participating site has said of them.
 
     `borders` bounds the adjusted sum of every object that the site has not told of, be it in the scope or not.
@@ -85,7 +85,7 @@ class Reallocation:
 
     def __init__(
         self,
-        scope: Scope,
+        scope: ResolutionScope,
         factor: Callable[[str, str], int],
         held: int,
         tolerance: int,

@@ -15,7 +15,13 @@ from monitoring_lib.errors import ProtocolError
 from monitoring_lib.protocols.topk.constraints import letters
 from monitoring_lib.protocols.topk.constraints.exchange import Asking, Exchange
 from monitoring_lib.protocols.topk.constraints.pads import is_pad, pads
-from monitoring_lib.protocols.topk.constraints.reallocation import Reallocation, Scope, Split, split_leeway, validates
+from monitoring_lib.protocols.topk.constraints.reallocation import (
+    Reallocation,
+    ResolutionScope,
+    Split,
+    split_leeway,
+    validates,
+)
 
 PATIENCE = 6
 """Exchanges in which doubtful objects are asked for a few at a time; then all at once."""
@@ -24,7 +30,7 @@ PATIENCE = 6
 class Resolution(Exchange):
     """Resolutions of one epoch."""
 
-    def keep_members(self, scope: Scope) -> bool:
+    def keep_members(self, scope: ResolutionScope) -> bool:
         """Phase 2: whether the sites of the scope and the coordinator can settle it among themselves."""
         tolerance = max(self.tolerance, self.allocation.shortfall(self.nameless))  # wider while sites are missing
         tried = self._try(scope, set(self.state.members), tolerance)
@@ -45,7 +51,7 @@ class Resolution(Exchange):
                     return False
         return True
 
-    def resolve_fully(self, scope: Scope) -> Asking:
+    def resolve_fully(self, scope: ResolutionScope) -> Asking:
         """Phase 3: with all sites; the set may change. All constraints hold afterwards."""
         yield from self.complete(scope, scope.names if not self.frozen else scope.names | scope.loose)
         patience, widened = PATIENCE, False
@@ -69,7 +75,7 @@ class Resolution(Exchange):
         self.state.largest_total = max((scope.total(name) for name in scope.names), default=0)
         self._apply(tried)
 
-    def _widen(self, scope: Scope, members: Collection[str]) -> Asking:
+    def _widen(self, scope: ResolutionScope, members: Collection[str]) -> Asking:
         """Takes in what stands above each site's part of the lowest member's sum; then the borders fit below."""
         lowest = min(scope.total(name) for name in members) + self.tolerance
         borders = sum(scope.borders.values())
@@ -80,7 +86,7 @@ class Resolution(Exchange):
             yield from self.find_above(scope, levels)
         self.fill_pads(scope)
 
-    def _choose(self, scope: Scope) -> Reallocation:
+    def _choose(self, scope: ResolutionScope) -> Reallocation:
         """The k best objects that are known everywhere, ties keep members, pads before items of sum 0.
 
         While a site is missing, no others than before.
@@ -100,13 +106,13 @@ class Resolution(Exchange):
         scope.adopt(ordered[:size])
         return self._try(scope, set(ordered[:size]), self.tolerance)
 
-    def _tolerance_while_missing(self, scope: Scope, members: Collection[str]) -> int:
+    def _tolerance_while_missing(self, scope: ResolutionScope, members: Collection[str]) -> int:
         """The least tolerance under which the present members can stay."""
         above = self._try(scope, members, 0).above_borders
         highest = max((above[name] for name in scope.names if name not in members), default=0)
         return max(self.tolerance, max(0, highest) - min((above[name] for name in members), default=0))
 
-    def _try(self, scope: Scope, members: Collection[str], tolerance: int) -> Reallocation:
+    def _try(self, scope: ResolutionScope, members: Collection[str], tolerance: int) -> Reallocation:
         held = self.allocation.highest_held_outside(scope.names | scope.loose, self.nameless)
         if held is None:  # all objects are in the scope: any level will do
             held = min((self.state.held.get(name) for name in self.state.members), default=0) + tolerance
@@ -152,7 +158,7 @@ class Resolution(Exchange):
         for pair in [pair for pair in state.told if pair[1] not in tried.members]:
             state.told.drop(pair)
 
-    def _others_outside(self, scope: Scope) -> bool:
+    def _others_outside(self, scope: ResolutionScope) -> bool:
         """Whether there are objects that the scope does not hold: the nameless one, or known ones."""
         return self.nameless or any(name not in scope.names for name in self.state.names)
 

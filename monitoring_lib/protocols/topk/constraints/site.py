@@ -16,7 +16,7 @@ from monitoring_lib.protocols.topk.constraints import letters
 from monitoring_lib.protocols.topk.constraints.pads import items_of, keys_of_items
 from monitoring_lib.protocols.topk.constraints.state import ConstraintsSiteState
 from monitoring_lib.protocols.topk.constraints.watching import watching
-from monitoring_lib.protocols.topk.letters import Above, Best, Found, Poll, Polled, Tell, Told, Values
+from monitoring_lib.protocols.topk.letters import Above, Best, FoundObjects, Poll, Polled, SiteSums, Tell, Told
 from monitoring_lib.protocols.topk.sums import absorb, keeps_zeros
 from monitoring_lib.synopses.counts import Counts
 
@@ -54,11 +54,11 @@ class ConstraintsSite(SiteRole[ConstraintsSiteState]):
         if new:
             for name in new:
                 state.elsewhere.drop(name)
-            yield Post(COORDINATOR, letters.Names(sorted(new)), "first sight")
+            yield Post(COORDINATOR, letters.ItemNames(sorted(new)), "first sight")
         changes = zip(watched, before, state.sums.get_all(watched), strict=True)
         told = {name: now for name, then, now in changes if now != then and (self._watching == "changes" or not now)}
         if told:
-            yield Post(COORDINATOR, Values([*told], [*told.values()]), "member")
+            yield Post(COORDINATOR, SiteSums([*told], [*told.values()]), "member")
         if state.number:
             yield from self._hand_on(state)
             yield from self._test(state)
@@ -72,7 +72,7 @@ class ConstraintsSite(SiteRole[ConstraintsSiteState]):
             if isinstance(letter, letters.Factors):
                 self._install(state, letter)
                 changed = True
-            elif isinstance(letter, letters.Names):
+            elif isinstance(letter, letters.ItemNames):
                 self._learn(state, letter)
                 changed = True
             elif isinstance(letter, letters.Lowered):
@@ -89,7 +89,7 @@ class ConstraintsSite(SiteRole[ConstraintsSiteState]):
         if changed and state.number:
             yield from self._test(state)
 
-    def _learn(self, state: ConstraintsSiteState, letter: letters.Names) -> None:
+    def _learn(self, state: ConstraintsSiteState, letter: letters.ItemNames) -> None:
         """Takes in the names of items that others have seen, and forgets those that count no more."""
         valid = {*letter.names, *state.sums} if letter.anew else {*letter.names, *state.sums, *state.elsewhere}
         valid.difference_update(letter.gone)
@@ -155,7 +155,7 @@ class ConstraintsSite(SiteRole[ConstraintsSiteState]):
         border = view.border(set(state.asked))
         yield Post(COORDINATOR, letters.Request(state.number, outsiders, sums, border, state.rate), "constraint")
 
-    def _reply(self, state: ConstraintsSiteState, letter: object) -> Told | Found:
+    def _reply(self, state: ConstraintsSiteState, letter: object) -> Told | FoundObjects:
         view = self._view(state)
         if isinstance(letter, Tell):
             state.asked = [*letter.names] if letter.anew else [*state.asked, *letter.names]
@@ -172,7 +172,7 @@ class ConstraintsSite(SiteRole[ConstraintsSiteState]):
             names = [name for name in view.outsiders_above(letter.level) if name not in asked]
             state.asked = [*state.asked, *names]
         sums = [state.sums.get(name) for name in (*members, *names)]
-        return Found(names, sums, view.border(set(state.asked)), state.rate)
+        return FoundObjects(names, sums, view.border(set(state.asked)), state.rate)
 
     def _view(self, state: ConstraintsSiteState) -> Adjusted:
         return Adjusted(state.sums, state.factors, state.members, self._all_named, state.elsewhere)

@@ -31,7 +31,7 @@ class Evidence:
     The sums of `exact` pairs were polled in this epoch; `polled` holds the items under way by site.
     """
 
-    bounds: Bounds
+    bounds: SumBounds
     unasked: list[tuple[str, str]] = field(default_factory=list)
     members: list[str] | None = None
     exact: set[tuple[str, str]] = field(default_factory=set)
@@ -56,7 +56,7 @@ class Evidence:
                 yield self.bounds.known.copies.get((site, name)), self.bounds.pair(site, name)
 
 
-class Bounds:
+class SumBounds:
     """``low(i) <= V[i] <= high(i)`` for every item i, and ``V[i] <= untold`` for one that nobody named."""
 
     def __init__(self, ask: Ask, known: MarginsCoordinatorState, sites: tuple[str, ...]) -> None:

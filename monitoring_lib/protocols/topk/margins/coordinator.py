@@ -9,8 +9,8 @@ from monitoring_lib.errors import ProtocolError
 from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import Delivery, Post
 from monitoring_lib.protocols.topk.answers import member_rows
-from monitoring_lib.protocols.topk.letters import Poll, Polled, Values
-from monitoring_lib.protocols.topk.margins.bounds import Bounds, Evidence
+from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
+from monitoring_lib.protocols.topk.margins.bounds import Evidence, SumBounds
 from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, Lower
 from monitoring_lib.protocols.topk.margins.state import MarginsCoordinatorState
 from monitoring_lib.protocols.topk.margins.upkeep import FIRST_WAIT, LONGEST_WAIT, grant_widths, raise_thresholds
@@ -52,7 +52,7 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
                     bounds.tell(delivery.sender, name, value)
                     evidence.exact.add((delivery.sender, name))
                 continue
-            assert isinstance(letter, Values | FirstValues)
+            assert isinstance(letter, SiteSums | FirstValues)
             if isinstance(letter, FirstValues):
                 bounds.set_threshold_of_beginner(delivery.sender, letter.threshold)
             for name, value in zip(letter.names, letter.values, strict=True):
@@ -63,7 +63,7 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
             return self._publish(state, moment, evidence)
         return self._prove(state, moment, evidence)
 
-    def _enter(self, state: MarginsCoordinatorState, moment: Moment) -> Bounds:
+    def _enter(self, state: MarginsCoordinatorState, moment: Moment) -> SumBounds:
         latest = self._unstored.up_to(state, moment.epoch)
         if state.period != moment.period:
             state.period, latest, state.thresholds = moment.period, None, {}
@@ -76,7 +76,7 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
             state.thresholds.setdefault(site, 0)
         now = (state.floors.common, state.floors.others, len(state.thresholds))
         if latest is None or latest.bounds.sites != moment.sites or before != now:
-            return Bounds(self.ask, state, moment.sites)
+            return SumBounds(self.ask, state, moment.sites)
         return latest.bounds
 
     def _prove(self, state: MarginsCoordinatorState, moment: Moment, evidence: Evidence) -> list[Post]:
@@ -133,16 +133,16 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
             state.excess = excess if excess > self._tolerance else 0
         return []
 
-    def _score_low(self, bounds: Bounds, name: str) -> int:
+    def _score_low(self, bounds: SumBounds, name: str) -> int:
         return bounds.low(name) if self._largest else -bounds.high(name)
 
-    def _outsider_scores(self, bounds: Bounds, members: set[str]) -> dict[str, int]:
+    def _outsider_scores(self, bounds: SumBounds, members: set[str]) -> dict[str, int]:
         if self._largest:
             return {name: high for name, high in bounds.highs() if name not in members}
         return {name: -bounds.low(name) for name in bounds.items if name not in members}
 
     def _ask_wide(
-        self, state: MarginsCoordinatorState, moment: Moment, bounds: Bounds, ambiguous: Iterable[str]
+        self, state: MarginsCoordinatorState, moment: Moment, bounds: SumBounds, ambiguous: Iterable[str]
     ) -> list[Post]:
         """Items in doubt are asked for where their width is above the floor; from then on it is the floor."""
         asked: dict[str, list[str]] = {}
@@ -160,7 +160,7 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
         return [Post(site, Enquiry(names), "wide") for site, names in sorted(asked.items())]
 
     def _ask_whether_above_zero(
-        self, state: MarginsCoordinatorState, moment: Moment, bounds: Bounds, lows: Mapping[str, int]
+        self, state: MarginsCoordinatorState, moment: Moment, bounds: SumBounds, lows: Mapping[str, int]
     ) -> list[Post]:
         """Of the largest only sums above 0 are published, so far as the tolerance lets tell."""
         unsure = [name for name, low in lows.items() if low + self._tolerance <= 0]
@@ -191,10 +191,10 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
             if excess > 0:
                 state.thresholds[site] = floors[site] + excess * room // given
                 posts.append(Post(site, Lower(state.thresholds[site]), "an unnamed item might be a member"))
-        evidence.bounds = Bounds(self.ask, state, moment.sites)
+        evidence.bounds = SumBounds(self.ask, state, moment.sites)
         return posts
 
-    def _ask_untracked(self, moment: Moment, bounds: Bounds, ambiguous: Iterable[str]) -> list[Post]:
+    def _ask_untracked(self, moment: Moment, bounds: SumBounds, ambiguous: Iterable[str]) -> list[Post]:
         """Items in doubt are asked for where they are untracked."""
         open_sites = [site for site in moment.present if bounds.threshold(site) > bounds.floor(site)]
         asked: dict[str, list[str]] = {}
@@ -229,10 +229,10 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
         if state.excess:
             return []
         if evidence is None:
-            evidence = Evidence(Bounds(self.ask, state, moment.sites))
+            evidence = Evidence(SumBounds(self.ask, state, moment.sites))
         posts = raise_thresholds(self.ask, state, moment, evidence.bounds) if self._largest else []
         if posts:
-            evidence.bounds = Bounds(self.ask, state, moment.sites)
+            evidence.bounds = SumBounds(self.ask, state, moment.sites)
         return [*posts, *grant_widths(self.ask, state, evidence)]
 
     def answers(self, state: MarginsCoordinatorState, moment: Moment) -> Answers:

@@ -1,4 +1,4 @@
-"""The letters of margins alone; with them goes `Values` of the family."""
+"""The letters of margins alone; with them goes `SiteSums` of the family."""
 
 from __future__ import annotations
 

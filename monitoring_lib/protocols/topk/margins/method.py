@@ -12,7 +12,7 @@ from pydantic import Field
 
 from monitoring_lib.methods import Ask, Keys
 from monitoring_lib.protocols.topk.family import TopKMethod
-from monitoring_lib.protocols.topk.letters import Poll, Polled, Values
+from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
 from monitoring_lib.protocols.topk.margins.coordinator import MarginsCoordinator
 from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, Lower, Raise, Widths
 from monitoring_lib.protocols.topk.margins.site import MarginsSite
@@ -37,7 +37,7 @@ class Margins(TopKMethod):
 
     name = "margins"
     Options = MarginsOptions
-    letters = (Values, FirstValues, Enquiry, Lower, Raise, Widths, Poll, Polled)
+    letters = (SiteSums, FirstValues, Enquiry, Lower, Raise, Widths, Poll, Polled)
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.names import Names
 from monitoring_lib.network import COORDINATOR, Delivery, Post
-from monitoring_lib.protocols.topk.letters import Poll, Polled, Values
+from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
 from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, Lower, Raise, Widths
 from monitoring_lib.protocols.topk.margins.state import MarginsSiteState
 from monitoring_lib.protocols.topk.margins.widths import least_width, one_sided
@@ -74,14 +74,14 @@ class MarginsSite(SiteRole[MarginsSiteState]):
         width = max(state.widths.get(name), state.floor)
         return bool(gap > width or -gap > (0 if self._one_sided else width))
 
-    def _tell(self, state: MarginsSiteState, names: list[str]) -> Values:
+    def _tell(self, state: MarginsSiteState, names: list[str]) -> SiteSums:
         values = [state.sums.get(name) for name in names]
         for name, value in zip(names, values, strict=True):
             if value == 0 and not self._tracks_all and state.threshold <= state.floor and name not in state.widths:
                 state.copies.drop(name)  # untracked, it is held as closely
             else:
                 state.copies.set(name, value)
-        return Values(names, values)
+        return SiteSums(names, values)
 
     def receive(
         self, state: MarginsSiteState, moment: Moment, round_: int, inbox: Sequence[Delivery]
@@ -102,7 +102,7 @@ class MarginsSite(SiteRole[MarginsSiteState]):
                 for name, width in zip(letter.names, letter.widths, strict=True):
                     state.widths.set(name, width)
 
-    def _answer(self, state: MarginsSiteState, names: list[str]) -> Values:
+    def _answer(self, state: MarginsSiteState, names: list[str]) -> SiteSums:
         """The sums that the coordinator's copies miss by more than the floor; all are tracked from now on."""
         self._track(state, names)
         return self._tell(state, [name for name in names if self._must_tell(state, name)])
@@ -114,7 +114,7 @@ class MarginsSite(SiteRole[MarginsSiteState]):
             if name not in state.copies:
                 state.copies.set(name, 0)
 
-    def _lower(self, state: MarginsSiteState, threshold: int) -> Values:
+    def _lower(self, state: MarginsSiteState, threshold: int) -> SiteSums:
         state.threshold = threshold
         found = Ranking(state.sums).beyond(max(threshold, state.floor))
         return self._tell(state, [name for name, _ in found if name not in state.copies])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import Post
-from monitoring_lib.protocols.topk.margins.bounds import Bounds, Evidence
+from monitoring_lib.protocols.topk.margins.bounds import Evidence, SumBounds
 from monitoring_lib.protocols.topk.margins.letters import Raise, Widths
 from monitoring_lib.protocols.topk.margins.state import MarginsCoordinatorState
 from monitoring_lib.protocols.topk.question import within_share
@@ -16,7 +16,7 @@ FIRST_WAIT, LONGEST_WAIT = 2, 64
 """Epochs in which an item must speak unasked before it is granted a width; each poll triples it."""
 
 
-def raise_thresholds(ask: Ask, state: MarginsCoordinatorState, moment: Moment, bounds: Bounds) -> list[Post]:
+def raise_thresholds(ask: Ask, state: MarginsCoordinatorState, moment: Moment, bounds: SumBounds) -> list[Post]:
     """Lets the thresholds add up to the share `untracked` of the k-th total, once they are well below that.
 
     Sites get them by what they told so far, so that a busy site keeps more to itself. None is lowered. What

@@ -9,7 +9,7 @@ from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import Delivery, Post
 from monitoring_lib.protocols.topk.answers import member_rows
 from monitoring_lib.protocols.topk.question import tolerance_of
-from monitoring_lib.protocols.topk.requery.query import Query
+from monitoring_lib.protocols.topk.requery.query import EpochQuery
 from monitoring_lib.protocols.topk.requery.state import RequeryCoordinatorState
 from monitoring_lib.unstored import Turns, Unstored
 
@@ -32,7 +32,7 @@ class RequeryCoordinator(InnerRole[RequeryCoordinatorState]):
         turns = self._unstored.of_epoch(state, moment.epoch)
         if turns is not None:
             return turns.send(inbox)
-        return next(self._unstored.put(state, moment.epoch, Query(self.ask, state, moment).run(bool(inbox))))
+        return next(self._unstored.put(state, moment.epoch, EpochQuery(self.ask, state, moment).run(bool(inbox))))
 
     def close(self, state: RequeryCoordinatorState, moment: Moment) -> Iterable[Post]:
         self._unstored.settle(state, moment.epoch)

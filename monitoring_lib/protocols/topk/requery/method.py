@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from monitoring_lib.methods import Ask
 from monitoring_lib.protocols.topk.family import TopKMethod
-from monitoring_lib.protocols.topk.letters import Above, Best, Found, Tell, Told
+from monitoring_lib.protocols.topk.letters import Above, Best, FoundObjects, Tell, Told
 from monitoring_lib.protocols.topk.requery.coordinator import RequeryCoordinator
 from monitoring_lib.protocols.topk.requery.letters import Changed
 from monitoring_lib.protocols.topk.requery.site import RequerySite
@@ -19,7 +19,7 @@ class Requery(TopKMethod):
     """Three phases of questions and replies in every epoch."""
 
     name = "requery"
-    letters = (Changed, Tell, Told, Best, Above, Found)
+    letters = (Changed, Tell, Told, Best, Above, FoundObjects)
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)

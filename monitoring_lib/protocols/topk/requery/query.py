@@ -11,7 +11,7 @@ from monitoring_lib.errors import ProtocolError
 from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import Letter, Post
 from monitoring_lib.protocols.topk.adjusted import UNIT
-from monitoring_lib.protocols.topk.letters import Above, Best, Found, Tell, Told
+from monitoring_lib.protocols.topk.letters import Above, Best, FoundObjects, Tell, Told
 from monitoring_lib.protocols.topk.question import tolerance_of
 from monitoring_lib.protocols.topk.requery.state import RequeryCoordinatorState
 from monitoring_lib.protocols.topk.sums import keeps_zeros
@@ -21,7 +21,7 @@ BELOW_ALL = -(2**62) * UNIT
 """A level or a border that every sum lies above, in the unit of adjusted sums."""
 
 
-class Query:
+class EpochQuery:
     """One epoch's query. Sites that are missing count with what they last said."""
 
     def __init__(self, ask: Ask, state: RequeryCoordinatorState, moment: Moment) -> None:
@@ -135,8 +135,8 @@ class Query:
         inbox = yield [Post(site, letter, "query") for site, letter in sorted(questions.items())]
         for delivery in inbox:
             site, letter = delivery.sender, delivery.letter
-            assert isinstance(letter, Told | Found)
-            names = letter.names if isinstance(letter, Found) else (asked or {})[site]
+            assert isinstance(letter, Told | FoundObjects)
+            names = letter.names if isinstance(letter, FoundObjects) else (asked or {})[site]
             for name, value in zip(names, letter.sums, strict=True):
                 self._said.setdefault(name, {})[site] = self._sign * value
             self._caps[site] = -(-letter.border // UNIT)

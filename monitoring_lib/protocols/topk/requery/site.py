@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from monitoring_lib.methods import Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.topk.adjusted import Adjusted
-from monitoring_lib.protocols.topk.letters import Above, Best, Found, Tell, Told
+from monitoring_lib.protocols.topk.letters import Above, Best, FoundObjects, Tell, Told
 from monitoring_lib.protocols.topk.requery.letters import Changed
 from monitoring_lib.protocols.topk.requery.query import BELOW_ALL
 from monitoring_lib.protocols.topk.requery.state import RequerySiteState
@@ -48,5 +48,5 @@ class RequerySite(SiteRole[RequerySiteState]):
                 names = sorted(set(view.outsiders_above(letter.level)).difference(state.asked))
             state.asked = [*state.asked, *names]
             sums, border = [state.sums.get(name) for name in names], view.border(set(state.asked), BELOW_ALL)
-            told = Told(sums, border, 0) if isinstance(letter, Tell) else Found(names, sums, border, 0)
+            told = Told(sums, border, 0) if isinstance(letter, Tell) else FoundObjects(names, sums, border, 0)
             yield Post(COORDINATOR, told, "asked")
