@@ -5,11 +5,11 @@ Standard library only. The command, its stand-by, the driver of a range and the 
 
 MEANINGS = {
     "land": "New files become events, each row under its own epoch; faulty rows go to quarantine.",
-    "gate": "Is the epoch before sealed (else exit code 4: not now)? Which sites are fit to take part?",
-    "summarise": "Counts and sketches of every site and epoch, for every monitor, where the data is.",
+    "gate": "Checks that the epoch before is sealed (if not: exit code 4), and which sites are fit to take part.",
+    "summarise": "Spark makes counts and sketches of every site and epoch, for every monitor, where the data is.",
     "observe": "Each site takes in its epoch and sends what its protocol asks for.",
     "resolve": "The coordinator reads the messages, asks and answers, until no node has a message left to send.",
-    "validate": "Output expectations and protocol invariants, on exactly what would be sealed.",
+    "validate": "Checks output expectations and protocol invariants, on exactly what would be sealed.",
     "seal": "One atomic commit publishes the epoch; then its answers go to the table `answers`.",
     "alert": "Runs whatever happened before: tells the sinks what needs a person, once.",
 }
