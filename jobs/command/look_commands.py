@@ -100,7 +100,7 @@ def report(
     ),
     monitors: Monitors = "",
 ) -> None:
-    """Writes a page with every monitor's answer over time, its bounds, coverage, traffic and audit; it loads nothing."""
+    """Writes a page with every monitor's answer over time, its bounds, coverage, traffic and audit. It is one file."""
     spare_pandas()
     from jobs.looking.page import writing
 
