@@ -19,8 +19,8 @@ from monitoring_lib.protocols.recent_counts.merged import Merged
 from monitoring_lib.protocols.recent_counts.merged.node import together
 from monitoring_lib.protocols.recent_counts.merged.view import Ranged
 from monitoring_lib.protocols.recent_counts.queries import RecentCountsParams
-from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
 from monitoring_lib.replay import Replay, Step
+from monitoring_lib.tick_counts import TickCounts
 
 TICK, TICKS, SPAN = 1_000_000, 5, 20
 EPOCH = TICK * TICKS
@@ -62,7 +62,7 @@ class Run:
         self.replay = Replay(Clock(0, TICK * ticks), [self.merged, self.baseline])
         self.sent = {"merged": 0, "every-update": 0}
 
-    def step(self, epoch: int, found: dict[str, TickedCounts]) -> None:
+    def step(self, epoch: int, found: dict[str, TickCounts]) -> None:
         steps: Sequence[Step] = self.replay.step(epoch, dict.fromkeys(found, ()), {self.baseline.summary(): found})
         for step in steps:
             self.sent[step.method] += sum(message.bytes for message in step.settled.messages)
@@ -86,7 +86,7 @@ class Run:
 
 def run(trace: Trace, label: str, sites: int, error: float = 0.05, **options: Any) -> Result:
     running, dealt = Run(trace.names[0], SPAN, TICKS, error, **options), trace.dealt(sites)
-    epochs = dealt.by_epoch(TickedCounts, TICKS)
+    epochs = dealt.by_epoch(TickCounts, TICKS)
     for epoch, found in enumerate(epochs):
         running.step(epoch, found)
     end = (running.merged.root.last_merge(running.root, len(epochs) - 1) + 1) * TICKS
@@ -133,7 +133,7 @@ def million_table(trace: Trace, say: Callable[[str], None]) -> str:
     lines, span = [MILLION_HEAD], MILLION_SPAN
     for counter in ("eh", "dw"):
         running = Run(trace.names[0], span, MILLION_TICKS, 0.05, counter=counter)
-        epochs = trace.dealt(8).by_epoch(TickedCounts, MILLION_TICKS)
+        epochs = trace.dealt(8).by_epoch(TickCounts, MILLION_TICKS)
         judged = above = below = beyond = 0
         largest, sizes = 0.0, (0, 0)
         for epoch, found in enumerate(epochs):

@@ -16,9 +16,9 @@ from monitoring_lib.protocols.geometric.over_threshold import LocalTests
 from monitoring_lib.protocols.geometric.over_threshold.question import OverThresholdParams
 from monitoring_lib.protocols.geometric.self_join import Convex, HalfSpace
 from monitoring_lib.protocols.geometric.self_join.question import SelfJoinParams
-from monitoring_lib.protocols.geometric.ticks import TickCounts, TickItemCounts
 from monitoring_lib.protocols.geometric.updates import Updates, each_event
 from monitoring_lib.replay import Replay
+from monitoring_lib.tick_counts import TickCounts, TickItemCounts
 
 NUMBER, UPDATE = 8, 16
 """Bytes of the paper's units."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.methods import Ask, Question
-from monitoring_lib.protocols.geometric.ticks import TickItemCounts
 from monitoring_lib.summaries import Measure
+from monitoring_lib.tick_counts import TickItemCounts
 
 
 class WindowQuestion(Question):

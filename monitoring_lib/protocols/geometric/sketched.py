@@ -8,10 +8,10 @@ import numpy as np
 
 from monitoring_lib.codec import Image, Ints
 from monitoring_lib.protocols.geometric.sizes import Sizes
-from monitoring_lib.protocols.geometric.ticks import TickCounts
 from monitoring_lib.protocols.geometric.window import AtHand
 from monitoring_lib.synopses._window import EventWindow
 from monitoring_lib.synopses.ecm import EcmSketch
+from monitoring_lib.tick_counts import TickCounts
 
 
 class HoldsSketch(Protocol):

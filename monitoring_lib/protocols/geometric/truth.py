@@ -9,8 +9,8 @@ import numpy as np
 from monitoring_lib.codec import Ints
 from monitoring_lib.methods import Moment
 from monitoring_lib.protocols.geometric.sizes import Sizes
-from monitoring_lib.protocols.geometric.ticks import TickCounts
 from monitoring_lib.synopses.ecm import EcmSketch
+from monitoring_lib.tick_counts import TickCounts
 
 Events = deque[tuple[int, list[str], list[int]]]
 

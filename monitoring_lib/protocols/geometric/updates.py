@@ -12,9 +12,9 @@ import pyarrow as pa
 from monitoring_lib.codec import Image, Ints, Names
 from monitoring_lib.methods import InnerRole, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post
-from monitoring_lib.protocols.geometric.ticks import TickCounts, last_tick
-from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow
+from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow, last_tick
 from monitoring_lib.tally import Tally
+from monitoring_lib.tick_counts import TickCounts
 
 
 @dataclass(slots=True)

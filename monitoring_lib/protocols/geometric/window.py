@@ -8,8 +8,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from monitoring_lib.codec import Image, Ints
-from monitoring_lib.protocols.geometric.ticks import TickCounts
+from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.tally import Tally
+from monitoring_lib.tick_counts import TickCounts
 
 
 class ItemWindow:
@@ -93,6 +94,11 @@ class ItemWindow:
         numbers = self.numbered(names)
         np.add.at(self._counts, numbers, counts)
         self._ticks.setdefault(tick, []).append((owner, numbers, counts))
+
+
+def last_tick(ask: Ask, moment: Moment) -> int:
+    """The number of the epoch's last tick: the window holds the ticks above ``last_tick - ask.span``."""
+    return (moment.epoch + 1) * ask.ticks - 1
 
 
 def grown(column: Ints, length: int) -> Ints:

@@ -8,8 +8,8 @@ from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.epochs import format_duration, parse_duration
 from monitoring_lib.methods import Ask, Question, Truth
 from monitoring_lib.protocols.recent_counts.queries import MOST_ANSWERED_BITS, Query, RecentCountsParams
-from monitoring_lib.protocols.recent_counts.tick_counts import TickCounts, is_whole_number
 from monitoring_lib.summaries import Measure
+from monitoring_lib.tick_counts import TickItemCounts, is_whole_number
 
 
 class RecentCounts(Question):
@@ -36,8 +36,8 @@ class RecentCounts(Question):
     windows = frozenset(("sliding",))
     window_in_ticks = True
 
-    def exact(self, ask: Ask) -> TickCounts:
-        return TickCounts(ask.params.bits)
+    def exact(self, ask: Ask) -> TickItemCounts:
+        return TickItemCounts(ask.params.bits)
 
     def truth(self, ask: Ask) -> Truth:
         from monitoring_lib.protocols.recent_counts.truth import RecentTruth

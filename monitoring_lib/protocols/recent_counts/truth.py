@@ -16,7 +16,7 @@ from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
 from monitoring_lib.methods import Ask, Moment, Truth
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.recent_counts.queries import Query
-from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
+from monitoring_lib.tick_counts import TickCounts
 
 _SLACK = 1 + 1e-9
 """For the rounding of products of doubles."""
@@ -25,10 +25,10 @@ _SLACK = 1 + 1e-9
 class ExactRange:
     """All events of a range: each item with its number."""
 
-    def __init__(self, parts: list[TickedCounts]) -> None:
+    def __init__(self, parts: list[TickCounts]) -> None:
         table = pa.table(
             {
-                "item": pa.chunked_array([part.items.column for part in parts], pa.string()),
+                "item": pa.chunked_array([part.names.column for part in parts], pa.string()),
                 "count": pa.chunked_array([pa.array(part.counts) for part in parts], pa.int64()),
             }
         )
@@ -72,11 +72,11 @@ class RecentTruth(Truth):
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
         self.every: int = getattr(ask.options, "every", 1)
-        self.kept: dict[str, list[TickedCounts]] = {}
+        self.kept: dict[str, list[TickCounts]] = {}
         self.sites_at: dict[int, tuple[str, ...]] = {}
         self._ranges: dict[int, ExactRange] = {}
 
-    def observe(self, moment: Moment, node: str, arriving: TickedCounts, expiring: Any) -> None:
+    def observe(self, moment: Moment, node: str, arriving: TickCounts, expiring: Any) -> None:
         self._ranges.clear()
         self.sites_at[moment.end] = moment.sites
         for end in [end for end in self.sites_at if end < moment.end - self.every * self.ask.epoch]:
@@ -102,7 +102,7 @@ class RecentTruth(Truth):
             verdicts += self._judged(moment, query, self._ranges[span], mine, end)
         return Verdicts.of(verdicts)
 
-    def _of(self, sites: tuple[str, ...], first: int, end: int) -> list[TickedCounts]:
+    def _of(self, sites: tuple[str, ...], first: int, end: int) -> list[TickCounts]:
         return [part.between(first, end) for site in sites for part in self.kept.get(site, ())]
 
     def _shape(self, moment: Moment, rows: list[Answer], end: int) -> Verdict:

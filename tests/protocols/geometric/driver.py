@@ -9,8 +9,8 @@ import numpy as np
 from monitoring_lib.codec import Names
 from monitoring_lib.epochs import Clock, Window
 from monitoring_lib.methods import Ask, Keys, Method
-from monitoring_lib.protocols.geometric.ticks import TickCounts
 from monitoring_lib.replay import Replay, Step
+from monitoring_lib.tick_counts import TickCounts
 
 Epoch = Mapping[str, Mapping[str, int]]
 """By site, how often each item occurs."""

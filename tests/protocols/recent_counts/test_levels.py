@@ -14,7 +14,7 @@ from monitoring_lib.protocols.recent_counts.merged.design import Design
 from monitoring_lib.protocols.recent_counts.merged.log import Log
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches, merged
 from monitoring_lib.protocols.recent_counts.merged.view import MergedView
-from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
+from monitoring_lib.tick_counts import TickCounts
 from tests.protocols.recent_counts.driver import Driver, ask, certainly_kept, rows
 from tests.synopses.test_window_merge import CUTOFF, after_cutoff, overstated, overstated_merge, replayed_before
 
@@ -73,6 +73,6 @@ def leaf(design: Design, node: str, before: int, after: int) -> Sketches:
     counts = {CUTOFF: before, CUTOFF + 1: after}
     ticks = np.array([tick for tick, count in counts.items() if count])
     items = ["x"] * len(ticks)
-    log = Log.of(TickedCounts(ticks, Names(items), np.array([counts[tick] for tick in ticks.tolist()])), False)
+    log = Log.of(TickCounts(ticks, Names(items), np.array([counts[tick] for tick in ticks.tolist()])), False)
     sketches.update(log)
     return sketches

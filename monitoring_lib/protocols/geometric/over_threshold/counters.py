@@ -11,8 +11,8 @@ from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.protocols.geometric.over_threshold.question import sizes_of
 from monitoring_lib.protocols.geometric.over_threshold.state import SiteState
 from monitoring_lib.protocols.geometric.sketched import StateSketches
-from monitoring_lib.protocols.geometric.ticks import TickCounts, last_tick
-from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow
+from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow, last_tick
+from monitoring_lib.tick_counts import TickCounts
 
 
 class ItemCounters:

@@ -20,7 +20,7 @@ from monitoring_lib.protocols.geometric.over_threshold.letters import (
 )
 from monitoring_lib.protocols.geometric.over_threshold.limits import Limits, outlived, weights_of
 from monitoring_lib.protocols.geometric.over_threshold.state import SiteState
-from monitoring_lib.protocols.geometric.ticks import TickCounts
+from monitoring_lib.tick_counts import TickCounts
 
 
 class TestingSite(SiteRole[SiteState]):

@@ -10,8 +10,8 @@ from monitoring_lib.protocols.geometric.self_join.letters import Array
 from monitoring_lib.protocols.geometric.self_join.question import sizes_of
 from monitoring_lib.protocols.geometric.self_join.state import SiteState
 from monitoring_lib.protocols.geometric.sketched import StateSketches
-from monitoring_lib.protocols.geometric.ticks import TickCounts, last_tick
-from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow, grown
+from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow, grown, last_tick
+from monitoring_lib.tick_counts import TickCounts
 
 _CELL_BYTES = 2
 """What naming a cell takes on the wire, at most, in arrays of up to 65,536 cells; counts take 1 to 4 each."""

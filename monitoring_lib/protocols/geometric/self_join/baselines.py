@@ -17,9 +17,9 @@ from monitoring_lib.protocols.geometric.self_join.arrays import SiteArrays, cell
 from monitoring_lib.protocols.geometric.self_join.letters import Array
 from monitoring_lib.protocols.geometric.self_join.question import sizes_of
 from monitoring_lib.protocols.geometric.self_join.state import SiteState
-from monitoring_lib.protocols.geometric.ticks import TickCounts
 from monitoring_lib.protocols.geometric.updates import CollectingCoordinator, CollectingState
 from monitoring_lib.protocols.geometric.window import squares
+from monitoring_lib.tick_counts import TickCounts
 
 
 class ArraysSite(SiteRole[SiteState]):

@@ -25,7 +25,7 @@ from monitoring_lib.protocols.geometric.self_join.letters import (
     Welcome,
 )
 from monitoring_lib.protocols.geometric.self_join.state import SiteState
-from monitoring_lib.protocols.geometric.ticks import TickCounts
+from monitoring_lib.tick_counts import TickCounts
 
 
 def weight_of(share: str, count: int) -> float:

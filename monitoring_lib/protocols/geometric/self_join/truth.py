@@ -9,8 +9,9 @@ from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
 from monitoring_lib.methods import Ask, Moment, Truth
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.geometric.sizes import Sizes
-from monitoring_lib.protocols.geometric.ticks import TickCounts, last_tick
 from monitoring_lib.protocols.geometric.truth import SketchedArrays, WindowSums
+from monitoring_lib.protocols.geometric.window import last_tick
+from monitoring_lib.tick_counts import TickCounts
 
 
 class SelfJoinTruth(Truth):

@@ -8,13 +8,13 @@ from fractions import Fraction
 from itertools import accumulate
 
 from monitoring_lib.protocols.recent_counts.rows import BoundedEstimate, Recent
-from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
+from monitoring_lib.tick_counts import TickCounts
 
 
 class ExactView(Recent):
     """All events before the tick `end`."""
 
-    def __init__(self, held: Iterable[TickedCounts], end: int) -> None:
+    def __init__(self, held: Iterable[TickCounts], end: int) -> None:
         self.held, self.end = list(held), end
         self._known: dict[int, Counter[str]] = {}
 
@@ -23,7 +23,7 @@ class ExactView(Recent):
             counts = self._known[span] = Counter()
             for part in self.held:
                 inside = part.between(self.end - span, self.end)
-                for item, count in zip(inside.items.tolist(), inside.counts.tolist(), strict=True):
+                for item, count in zip(inside.names.tolist(), inside.counts.tolist(), strict=True):
                     counts[item] += count
         return self._known[span]
 

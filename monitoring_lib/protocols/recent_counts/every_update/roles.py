@@ -13,14 +13,14 @@ from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post
 from monitoring_lib.protocols.recent_counts.asking import look_up
 from monitoring_lib.protocols.recent_counts.every_update.exact import ExactView
 from monitoring_lib.protocols.recent_counts.rows import answers_of
-from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
+from monitoring_lib.tick_counts import TickCounts
 
 
 @dataclass(slots=True)
 class Updates(Letter, tag=1, version=1):
     """All counts of an epoch at the sender, by tick and item."""
 
-    counts: TickedCounts
+    counts: TickCounts
 
     @property
     def entries(self) -> int:
@@ -38,7 +38,7 @@ class TellingState(Image, tag=2, version=1):
 class HoldingState(Image, tag=3, version=1):
     """The counts of every site that are in the window, and perhaps some that have left it."""
 
-    held: dict[str, TickedCounts] = field(default_factory=dict)
+    held: dict[str, TickCounts] = field(default_factory=dict)
 
 
 class TellingSite(SiteRole[TellingState]):
@@ -47,7 +47,7 @@ class TellingSite(SiteRole[TellingState]):
     def start(self, node: str) -> TellingState:
         return TellingState(node)
 
-    def observe(self, state: TellingState, moment: Moment, arriving: TickedCounts, expiring: Any) -> Iterable[Post]:
+    def observe(self, state: TellingState, moment: Moment, arriving: TickCounts, expiring: Any) -> Iterable[Post]:
         if len(arriving):
             yield Post(COORDINATOR, Updates(arriving), "every count")
 
@@ -63,9 +63,9 @@ class HoldingCoordinator(InnerRole[HoldingState]):
         end = (moment.epoch + 1) * self.ask.ticks
         for delivery in inbox:
             assert isinstance(delivery.letter, Updates)
-            kept = state.held.get(delivery.sender, TickedCounts()).between(end - self.ask.span, end)
+            kept = state.held.get(delivery.sender, TickCounts()).between(end - self.ask.span, end)
             new = delivery.letter.counts
-            state.held[delivery.sender] = TickedCounts.merge_all([kept, new]) if len(kept) else new
+            state.held[delivery.sender] = TickCounts.merge_all([kept, new]) if len(kept) else new
         for site in state.held.keys() - set(moment.sites):
             del state.held[site]
         return ()

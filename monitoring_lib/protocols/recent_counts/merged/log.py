@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from monitoring_lib.codec import Image, Ints, Words
 from monitoring_lib.hashing import SPARK_SEED, hash_items
-from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
+from monitoring_lib.tick_counts import TickCounts
 
 MOST_ROWS = 1 << 16
 """Rows of a log above which it is given up: the counters are shorter by then."""
@@ -53,8 +53,8 @@ class Log(Image):
         return len(self.ticks)
 
     @classmethod
-    def of(cls, arriving: TickedCounts, are_numbers: bool) -> Log:
-        column = arriving.items.column
+    def of(cls, arriving: TickCounts, are_numbers: bool) -> Log:
+        column = arriving.names.column
         if are_numbers:
             keys = column.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(np.uint64)
         else:

@@ -17,8 +17,8 @@ from monitoring_lib.protocols.recent_counts.merged.log import MOST_ROWS, Log
 from monitoring_lib.protocols.recent_counts.merged.rhythm import merges
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
 from monitoring_lib.protocols.recent_counts.merged.view import candidates
-from monitoring_lib.protocols.recent_counts.tick_counts import TickedCounts
 from monitoring_lib.tally import Tally
+from monitoring_lib.tick_counts import TickCounts
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class SketchingSite(SiteRole[SketchingState]):
     def start(self, node: str) -> SketchingState:
         return SketchingState(node, self.design.empty(node), ToldSketches(self.design.empty(node)))
 
-    def observe(self, state: SketchingState, moment: Moment, arriving: TickedCounts, expiring: Any) -> Iterable[Post]:
+    def observe(self, state: SketchingState, moment: Moment, arriving: TickCounts, expiring: Any) -> Iterable[Post]:
         if len(arriving):
             self._count(state, arriving)
             self._remember(state, moment, arriving)
@@ -67,19 +67,19 @@ class SketchingSite(SiteRole[SketchingState]):
             tree = moment.topology
             yield Post(tree.parents[state.node] if isinstance(tree, Tree) else COORDINATOR, letter, "what changed")
 
-    def _count(self, state: SketchingState, arriving: TickedCounts) -> None:
+    def _count(self, state: SketchingState, arriving: TickCounts) -> None:
         log = Log.of(arriving, bool(self.design.levels))
         state.sketches.update(log)
         if state.untold is not None:
             fits = len(state.untold) + len(log) <= MOST_ROWS
             state.untold = (Log.joined([state.untold, log]) if len(state.untold) else log) if fits else None
 
-    def _remember(self, state: SketchingState, moment: Moment, arriving: TickedCounts) -> None:
+    def _remember(self, state: SketchingState, moment: Moment, arriving: TickCounts) -> None:
         """The names of the items of the longest range: a sketch knows none. They stay at the site."""
         if not self.shares:
             return
         oldest = (moment.epoch + 1) * self.ask.ticks - max(span for _, span in self.shares)
-        last = dict(zip(arriving.items.tolist(), arriving.ticks.tolist(), strict=True))
+        last = dict(zip(arriving.names.tolist(), arriving.ticks.tolist(), strict=True))
         names = list(state.recent)
         gone = np.flatnonzero(np.array(state.recent.get_all(names), np.int64) < oldest)
         state.recent.drop_all([names[at] for at in gone.tolist()])

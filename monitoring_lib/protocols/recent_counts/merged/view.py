@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
 from monitoring_lib.protocols.recent_counts.rows import BoundedEstimate, Recent
-from monitoring_lib.protocols.recent_counts.tick_counts import is_whole_number
 from monitoring_lib.synopses._rows import without_collisions
+from monitoring_lib.tick_counts import is_whole_number
 
 Reals = NDArray[np.float64]
 

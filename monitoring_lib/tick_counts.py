@@ -1,4 +1,4 @@
-"""The exact summary: how often each item occurred in each tick."""
+"""Exact counts by tick and item: the summary of every question about recent time, and the truth's."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ def _none() -> Ints:
 
 
 @dataclass(slots=True)
-class TickedCounts(Synopsis, tag=50, version=1):
-    """One row for each tick and item that occurred in it, with their number; by tick, then by item."""
+class TickCounts(Synopsis, tag=50, version=1):
+    """How often each item occurred in each tick, exact. Rows are sorted by tick, then by name, none twice."""
 
     ticks: Ints = field(default_factory=_none)
-    items: Names = field(default_factory=Names)
+    names: Names = field(default_factory=Names)
     counts: Ints = field(default_factory=_none)
 
     def __post_init__(self) -> None:
-        self.items = Names(self.items)
-        if not self.ticks.shape == self.counts.shape == (len(self.items),):
-            raise ValueError(f"ticks, counts: {len(self.items)} expected, one a row of items")
-        if len(self.ticks) and ((self.ticks[1:] < self.ticks[:-1]).any() or self.counts.min() <= 0):
-            raise ValueError("ticks, counts: ticks fall, or a count is not above 0")
+        self.names = Names(self.names)
+        if not self.ticks.shape == self.counts.shape == (len(self.names),):
+            raise ValueError(f"ticks, counts: {len(self.names)} each expected, one a name")
+        if len(self.ticks) and ((self.ticks[1:] < self.ticks[:-1]).any() or self.counts.min() < 1):
+            raise ValueError("ticks, counts: ticks must not fall, counts must be above 0")
 
     def __len__(self) -> int:
         return len(self.ticks)
 
-    def between(self, first: int, end: int) -> TickedCounts:
+    def between(self, first: int, end: int) -> TickCounts:
         """The rows of the ticks from `first` up to but not including `end`."""
         low, high = np.searchsorted(self.ticks, [first, end]).tolist()
         if (low, high) == (0, len(self)):
             return self
-        return TickedCounts(self.ticks[low:high], Names(self.items.column[low:high]), self.counts[low:high])
+        return TickCounts(self.ticks[low:high], Names(self.names.column[low:high]), self.counts[low:high])
 
     @classmethod
     def _merged_all(cls, parts: Sequence[Self]) -> Self:
         table = pa.table(
             {
                 "tick": np.concatenate([part.ticks for part in parts]),
-                "item": pa.chunked_array([part.items.column for part in parts], pa.string()),
+                "item": pa.chunked_array([part.names.column for part in parts], pa.string()),
                 "count": np.concatenate([part.counts for part in parts]),
             }
         )
@@ -59,30 +59,31 @@ class TickedCounts(Synopsis, tag=50, version=1):
 
 
 @dataclass(frozen=True)
-class TickCounts(Summary):
-    """Counts by tick and item. With `bits`, an item that is no whole number below ``2 ** bits`` is refused.
+class TickItemCounts(Summary):
+    """Each item of each tick of a cell, with how many events it had.
 
-    Whole numbers are written in digits without leading zeros, so that every number has one name.
+    With `bits`, an item that is no whole number below ``2 ** bits`` is refused. Whole numbers are written in digits
+    without leading zeros, so that every number has one name.
     """
 
     bits: int | None = None
 
-    synopsis = TickedCounts
+    synopsis = TickCounts
 
     @property
     def keys(self) -> tuple[str, ...]:
         return (TICK, "item")
 
-    def build(self, cell: Cell, rows: Rows) -> TickedCounts:
-        return TickedCounts(np.array(rows.keys[TICK]), Names(rows.keys["item"]), np.array(rows.values))
+    def build(self, cell: Cell, rows: Rows) -> TickCounts:
+        return TickCounts(np.array(rows.keys[TICK]), Names(rows.keys["item"]), np.array(rows.values))
 
     def refused(self, rows: Rows) -> pa.Array | None:
         if self.bits is None:
             return None
-        return pc.invert(are_whole(rows.keys["item"], self.bits))
+        return pc.invert(are_whole_numbers(rows.keys["item"], self.bits))
 
 
-def are_whole(items: Any, bits: int) -> pa.Array:
+def are_whole_numbers(items: Any, bits: int) -> pa.Array:
     """Which texts are whole numbers below ``2 ** bits``; of equal length, digits sort as their numbers do."""
     texts, largest = Names(items).column, str((1 << bits) - 1)
     length = pc.binary_length(texts)
@@ -93,4 +94,4 @@ def are_whole(items: Any, bits: int) -> pa.Array:
 
 
 def is_whole_number(item: str, bits: int) -> bool:
-    return bool(are_whole([item], bits)[0].as_py())
+    return bool(are_whole_numbers([item], bits)[0].as_py())

@@ -1,0 +1,49 @@
+"""One word, one meaning: a class has its name for itself."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("monitoring_lib", "jobs", "farwatch_airflow", "dags")
+ROLES = {
+    "CoordinatorState": "what the coordinator of a method remembers",
+    "SiteState": "what a site of a method remembers",
+    "Exact": "the baseline that sends every item",
+    "ExactOptions": "the options of that baseline",
+    "EveryUpdate": "the baseline that sends every event",
+    "Updates": "its letter",
+    "TellingSite": "the site of a baseline that sends all it has",
+    "TellingState": "the state of such a site",
+    "NewBits": "the letter with bits that the receiver does not know",
+    "Query": "one entry of a monitor's `queries`",
+}
+"""Roles that several methods have: a name in the same place with the same meaning. Nothing else stands twice."""
+
+
+def classes() -> dict[str, list[str]]:
+    """The modules in which each name of a class stands, private ones included."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef):
+                    found[node.name].append(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    return found
+
+
+def test_no_two_classes_share_a_name_but_for_the_roles_of_methods() -> None:
+    twice = {name: modules for name, modules in classes().items() if len(modules) > 1}
+    assert {name: modules for name, modules in twice.items() if name not in ROLES} == {}
+    outside = {
+        name: modules
+        for name, modules in twice.items()
+        if not all(module.startswith("monitoring_lib.protocols.") for module in modules)
+    }
+    assert outside == {}
+
+
+def test_every_listed_role_is_in_use() -> None:
+    assert {name for name, modules in classes().items() if len(modules) > 1} == set(ROLES)
