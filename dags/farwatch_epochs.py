@@ -1,4 +1,4 @@
-"""The Airflow DAGs of Farwatch: one for every source of the configuration."""
+"""The Airflow DAGs of Farwatch: three for every source of the configuration, which run, audit and maintain it."""
 
 from __future__ import annotations
 

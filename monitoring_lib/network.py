@@ -52,6 +52,17 @@ class Letter(Image):
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
 
 
+class NamesLetter(Letter):
+    """A letter about names, each of which is an entry."""
+
+    __slots__ = ()
+    names: Sequence[str]
+
+    @property
+    def entries(self) -> int:
+        return len(self.names)
+
+
 @dataclass(frozen=True, slots=True)
 class Post:
     """What a node hands to the network: to whom (a node, several, or ALL), what, and why."""

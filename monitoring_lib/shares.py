@@ -28,3 +28,9 @@ Share = Annotated[float, PlainValidator(_share)]
 
 ShareOrNone = Annotated[float, PlainValidator(_share_or_none)]
 """The same, and 0 is one too."""
+
+
+def once_each(quantiles: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    if quantiles is not None and len(set(quantiles)) < len(quantiles):
+        raise ValueError("names a quantile twice; leave one of them out")
+    return quantiles

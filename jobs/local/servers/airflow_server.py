@@ -21,6 +21,7 @@ from pathlib import Path
 from jobs.local.servers.airflow_api import AirflowApi
 from jobs.local.servers.process import Server, ServerFailed, free_port
 from jobs.spark.options import LOOPBACK
+from jobs.spark.token import write_private
 
 USER = "admin"
 SECRETS = (("core", "fernet_key"), ("api", "secret_key"), ("api_auth", "jwt_secret"))
@@ -158,11 +159,6 @@ def prepare(
     path = os.pathsep.join([str(Path(sys.executable).parent), own.get("PATH", os.defpath)])
     own |= {"AIRFLOW_HOME": str(folder), "PATH": path, "NO_PROXY": LOOPBACK, "no_proxy": LOOPBACK}
     return AirflowHome(folder, port, password, own | dict(environment))
-
-
-def write_private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
 
 
 def settings_of(folder: Path, dags: Path, port: int, passwords: Path) -> dict[str, dict[str, str | int]]:

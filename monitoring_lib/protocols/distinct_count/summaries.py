@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,35 +62,33 @@ class NamedBitsOfItems(_OfItems):
 
 
 @dataclass(frozen=True)
-class HllOfItems(_OfItems):
-    """The HLL sketch of a cell's items. The items come all at once: its image depends a little on parts."""
+class _OfHashes(_OfItems):
+    """A sketch that its hashes make all at once: its image depends a little on parts."""
 
     size_log2: int
     seed: int
 
     hashed = True
-    synopsis = Hll
+    synopsis: ClassVar[type[Hll] | type[Cpc]]
 
-    def build(self, cell: Cell, rows: Rows) -> Hll:
-        sketch = Hll(self.size_log2, self.seed)
+    def build(self, cell: Cell, rows: Rows) -> Hll | Cpc:
+        sketch = self.synopsis(self.size_log2, self.seed)
         sketch.update_hashes(np.asarray(rows.keys["item"]))
         return sketch
 
 
 @dataclass(frozen=True)
-class CpcOfItems(_OfItems):
-    """The CPC sketch of a cell's items, all at once as for HLL."""
+class HllOfItems(_OfHashes):
+    """The HLL sketch of a cell's items."""
 
-    size_log2: int
-    seed: int
+    synopsis = Hll
 
-    hashed = True
+
+@dataclass(frozen=True)
+class CpcOfItems(_OfHashes):
+    """The CPC sketch of a cell's items."""
+
     synopsis = Cpc
-
-    def build(self, cell: Cell, rows: Rows) -> Cpc:
-        sketch = Cpc(self.size_log2, self.seed)
-        sketch.update_hashes(np.asarray(rows.keys["item"]))
-        return sketch
 
 
 def summary_of(ask: Ask) -> Summary:

@@ -15,7 +15,7 @@ from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.methods import Ask, Keys, Moment, Question, Truth
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.distinct_pairs.pairs import NumbersSummary, Pairs
-from monitoring_lib.shares import ShareOrNone
+from monitoring_lib.shares import ShareOrNone, once_each
 from monitoring_lib.summaries import Measure
 
 MOST_BITS = 40
@@ -28,12 +28,7 @@ class QuantilesParams(Keys):
     quantiles: tuple[ShareOrNone, ...] = Field(min_length=1, description="such as 0.5")
     error: Decimal = Field(gt=0, lt=1, max_digits=9, description="of rank")
 
-    @field_validator("quantiles")
-    @classmethod
-    def _once_each(cls, quantiles: tuple[float, ...]) -> tuple[float, ...]:
-        if len(set(quantiles)) < len(quantiles):
-            raise ValueError("names a quantile twice; leave one of them out")
-        return quantiles
+    _once_each = field_validator("quantiles")(once_each)
 
 
 class DistinctQuantiles(Question):

@@ -14,7 +14,7 @@ from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, Keys, Question, Truth
 from monitoring_lib.protocols.duplication.intervals import widest
 from monitoring_lib.protocols.duplication.truth import DuplicationTruth
-from monitoring_lib.shares import Share
+from monitoring_lib.shares import Share, once_each
 from monitoring_lib.summaries import Measure
 from monitoring_lib.synopses.distinct_sample import LEAST_CAPACITY
 
@@ -39,12 +39,7 @@ class Asked(Keys):
                 raise ValueError(f"{name}: {problem}; {remedy}")
         return shares
 
-    @field_validator("quantiles")
-    @classmethod
-    def _once_each(cls, quantiles: tuple[float, ...]) -> tuple[float, ...]:
-        if len(set(quantiles)) < len(quantiles):
-            raise ValueError("names a quantile twice; leave one of them out")
-        return quantiles
+    _once_each = field_validator("quantiles")(once_each)
 
 
 class DuplicationParams(Keys):

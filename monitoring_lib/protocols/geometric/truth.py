@@ -7,8 +7,9 @@ from collections import deque
 import numpy as np
 
 from monitoring_lib.codec import Ints
-from monitoring_lib.methods import Moment
+from monitoring_lib.methods import Ask, Moment, Truth
 from monitoring_lib.protocols.geometric.sizes import Sizes
+from monitoring_lib.protocols.geometric.window import last_tick
 from monitoring_lib.synopses.ecm import EcmSketch
 from monitoring_lib.tick_counts import TickCounts
 
@@ -91,3 +92,23 @@ class SketchedArrays:
         for node in nodes & self._sketches.keys():
             total += self._sketches[node].cells(now=now).estimate.astype(np.int64)
         return total
+
+
+class WindowTruth(Truth):
+    """Exact counts of the windows of the present sites, and with a sketch also their arrays."""
+
+    def __init__(self, ask: Ask, sizes: Sizes, *, has_arrays: bool) -> None:
+        self.ask, self.sizes = ask, sizes
+        self.sums = WindowSums()
+        self.arrays = SketchedArrays(sizes) if has_arrays else None
+
+    def observe(self, moment: Moment, node: str, arriving: TickCounts, expiring: TickCounts) -> None:
+        self.sums.observe(node, arriving)
+        if self.arrays is not None:
+            self.arrays.observe(moment, node, arriving)
+
+    def move(self, moment: Moment) -> tuple[int, frozenset[str]]:
+        """Brings the counts to the end of the epoch: its last tick, and the sites that are counted."""
+        now, nodes = last_tick(self.ask, moment), frozenset(moment.present)
+        self.sums.move(now - self.sizes.span, nodes)
+        return now, nodes

@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from monitoring_lib.codec import Image, Ints, Names
 from monitoring_lib.methods import InnerRole, Moment, SiteRole
-from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post
+from monitoring_lib.network import COORDINATOR, Delivery, NamesLetter, Post
 from monitoring_lib.protocols.geometric.window import AtHand, ItemWindow, last_tick
 from monitoring_lib.tally import Tally
 from monitoring_lib.tick_counts import TickCounts
 
 
 @dataclass(slots=True)
-class Updates(Letter, tag=40, version=1):
+class Updates(NamesLetter, tag=40, version=1):
     """Every event of a site's epoch: the tick and the item of each. Entries count the events."""
 
     ticks: Ints
@@ -28,10 +28,6 @@ class Updates(Letter, tag=40, version=1):
         self.names = Names(self.names)
         if self.ticks.shape != (len(self.names),):
             raise ValueError("ticks: one a name")
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from monitoring_lib.epochs import parse_duration
 from monitoring_lib.methods import Ask, Keys
-from monitoring_lib.shares import Share
+from monitoring_lib.shares import Share, once_each
 
 KINDS = ("point", "heavy_hitters", "between", "quantiles", "self_join")
 MOST_BITS = 62
@@ -39,12 +39,7 @@ class Query(Keys):
         """A number in YAML means the item that is written like it."""
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
-    @field_validator("quantiles")
-    @classmethod
-    def _once_each(cls, shares: tuple[Share, ...] | None) -> tuple[Share, ...] | None:
-        if shares is not None and len(set(shares)) < len(shares):
-            raise ValueError(f"{', '.join(map(str, shares))}: each may be asked for once")
-        return shares
+    _once_each = field_validator("quantiles")(once_each)
 
     @field_validator("range")
     @classmethod

@@ -8,31 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from monitoring_lib.network import Letter
+from monitoring_lib.network import Letter, NamesLetter
 
 
 @dataclass(slots=True)
-class SiteSums(Letter, tag=1, version=1):
+class SiteSums(NamesLetter, tag=1, version=1):
     """Sums of a site, as they are now."""
 
     names: list[str]
     values: list[int]
 
-    @property
-    def entries(self) -> int:
-        return len(self.names)
-
 
 @dataclass(slots=True)
-class Tell(Letter, tag=22, version=1):
+class Tell(NamesLetter, tag=22, version=1):
     """The coordinator asks for sums and the border beside them; `anew` forgets what was asked before."""
 
     names: list[str]
     anew: bool = True
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)
 
 
 @dataclass(slots=True)
@@ -77,14 +69,10 @@ class FoundObjects(Letter, tag=26, version=1):
 
 
 @dataclass(slots=True)
-class Poll(Letter, tag=29, version=1):
+class Poll(NamesLetter, tag=29, version=1):
     """The coordinator asks for sums only to publish them."""
 
     names: list[str]
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitoring_lib.codec import Names
-from monitoring_lib.network import Letter
+from monitoring_lib.network import Letter, NamesLetter
 
 
 @dataclass(slots=True)
@@ -46,15 +46,11 @@ class Whole(Letter, tag=2, version=1):
 
 
 @dataclass(slots=True)
-class BitItems(Letter, tag=3, version=1):
+class BitItems(NamesLetter, tag=3, version=1):
     """One item for each bit that is new."""
 
     version: int
     names: Names
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monitoring_lib.codec import Ints, Names
-from monitoring_lib.network import Letter
+from monitoring_lib.network import Letter, NamesLetter
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class SampleLevel(Letter, tag=2, version=1):
 
 
 @dataclass(slots=True)
-class Totals(Letter, tag=3, version=1):
+class Totals(NamesLetter, tag=3, version=1):
     """From the coordinator: the counts over all sites, as far as it was told of them."""
 
     names: Names
@@ -42,7 +42,3 @@ class Totals(Letter, tag=3, version=1):
     def __post_init__(self) -> None:
         if self.totals.shape != (len(self.names),):
             raise ValueError(f"totals: {len(self.names)} expected, one a name")
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)

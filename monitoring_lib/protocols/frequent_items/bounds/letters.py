@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monitoring_lib.codec import Ints, Names
-from monitoring_lib.network import Letter
+from monitoring_lib.network import NamesLetter
 
 
 @dataclass(slots=True)
-class Bounded(Letter, tag=1, version=1):
+class Bounded(NamesLetter, tag=1, version=1):
     """An epoch's counts below a node, of the items that may matter.
 
     ``total`` is exact. An unlisted item has at most ``unlisted``. A listed one has between its count and ``lacking``
@@ -27,7 +27,3 @@ class Bounded(Letter, tag=1, version=1):
             raise ValueError(f"counts: {len(self.names)} expected, one a name, found shape {self.counts.shape}")
         if min(self.total, self.lacking, self.unlisted) < 0:
             raise ValueError("total, lacking and unlisted are never below 0")
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 
 from monitoring_lib.answers import Answers
 from monitoring_lib.codec import Names
-from monitoring_lib.methods import Ask, InnerRole, Moment
+from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import ALL, COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.geometric.over_threshold.letters import (
     Alarm,
@@ -22,10 +22,11 @@ from monitoring_lib.protocols.geometric.over_threshold.letters import (
 from monitoring_lib.protocols.geometric.over_threshold.limits import Limits, outlived, weights_of
 from monitoring_lib.protocols.geometric.over_threshold.question import sizes_of
 from monitoring_lib.protocols.geometric.over_threshold.state import CoordinatorState
-from monitoring_lib.unstored import Turns, Unstored
+from monitoring_lib.turns import TurnTaker
+from monitoring_lib.unstored import Turns
 
 
-class TestedCoordinator(InnerRole[CoordinatorState]):
+class TestedCoordinator(TurnTaker[CoordinatorState]):
     """Knows of each tracked item only what its last synchronisation said; the sites' tests keep it good."""
 
     State = CoordinatorState
@@ -33,23 +34,13 @@ class TestedCoordinator(InnerRole[CoordinatorState]):
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
         self.limits, self.sizes = Limits.of(ask), sizes_of(ask)
-        self._unstored: Unstored[Turns] = Unstored()
 
     def start(self, node: str) -> CoordinatorState:
         return CoordinatorState()
 
-    def receive(
-        self, state: CoordinatorState, moment: Moment, round_: int, inbox: Sequence[Delivery]
-    ) -> Iterable[Post]:
-        turns = self._unstored.of_epoch(state, moment.epoch)
-        if turns is not None:
-            return turns.send(inbox)
+    def turns(self, state: CoordinatorState, moment: Moment, inbox: Sequence[Delivery]) -> Turns:
         alarms = [cast(Alarm, delivery.letter) for delivery in inbox]
-        return next(self._unstored.put(state, moment.epoch, self._epoch(state, moment, alarms)))
-
-    def close(self, state: CoordinatorState, moment: Moment) -> Iterable[Post]:
-        self._unstored.settle(state, moment.epoch)
-        return ()
+        return self._epoch(state, moment, alarms)
 
     def answers(self, state: CoordinatorState, moment: Moment) -> Answers:
         """With a sketch an item's true count can be anything up to, and beyond, what is counted for it."""

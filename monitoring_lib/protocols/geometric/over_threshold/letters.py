@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monitoring_lib.codec import Floats, Ints, Names
-from monitoring_lib.network import Letter
+from monitoring_lib.network import Letter, NamesLetter
 
 
 @dataclass(slots=True)
@@ -32,14 +32,10 @@ class FullCells(Letter, tag=5, version=1):
 
 
 @dataclass(slots=True)
-class Collect(Letter, tag=2, version=1):
+class Collect(NamesLetter, tag=2, version=1):
     """The coordinator asks every site for the counters of these items, and of no others."""
 
     names: Names
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)
 
 
 @dataclass(slots=True)

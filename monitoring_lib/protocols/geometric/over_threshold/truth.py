@@ -8,33 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
-from monitoring_lib.methods import Ask, Moment, Truth
+from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.geometric.sizes import Sizes
-from monitoring_lib.protocols.geometric.truth import SketchedArrays, WindowSums
-from monitoring_lib.protocols.geometric.window import last_tick
-from monitoring_lib.tick_counts import TickCounts
+from monitoring_lib.protocols.geometric.truth import WindowTruth
 
 
-class OverThresholdTruth(Truth):
+class OverThresholdTruth(WindowTruth):
     """Every listed item has a verdict of its own; those that are missing from the list have one together (key '')."""
 
     def __init__(self, ask: Ask, sizes: Sizes) -> None:
-        self.ask, self.sizes = ask, sizes
-        self.sums = WindowSums()
         has_arrays = sizes.rows is not None and hasattr(ask.options, "seed")  # which `every-update` has not
-        self.arrays = SketchedArrays(sizes) if has_arrays else None
+        super().__init__(ask, sizes, has_arrays=has_arrays)
         threshold, slack = (Fraction(repr(number)) for number in (ask.params.threshold, ask.params.slack))
         self.low, self.high = threshold * (1 - slack), threshold * (1 + slack)
 
-    def observe(self, moment: Moment, node: str, arriving: TickCounts, expiring: TickCounts) -> None:
-        self.sums.observe(node, arriving)
-        if self.arrays is not None:
-            self.arrays.observe(moment, node, arriving)
-
     def judge(self, moment: Moment, answers: Answers) -> Verdicts:
-        now, nodes = last_tick(self.ask, moment), frozenset(moment.present)
-        self.sums.move(now - self.sizes.span, nodes)
+        now, nodes = self.move(moment)
         rows = list(answers)
         verdicts = [self._complete(moment, rows), *self._counted_complete(moment, rows, now, nodes)]
         counters = self._counters([row.key for row in rows], now, nodes)

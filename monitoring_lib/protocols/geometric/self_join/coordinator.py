@@ -12,7 +12,7 @@ import numpy as np
 
 from monitoring_lib.answers import Answers
 from monitoring_lib.codec import Floats, Ints, Names
-from monitoring_lib.methods import Ask, InnerRole, Moment
+from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import ALL, Delivery, Post
 from monitoring_lib.protocols.geometric.self_join.answers import size_row
 from monitoring_lib.protocols.geometric.self_join.arrays import array_of_cells, cells_of
@@ -35,13 +35,14 @@ from monitoring_lib.protocols.geometric.self_join.site import weight_of
 from monitoring_lib.protocols.geometric.self_join.state import CoordinatorState
 from monitoring_lib.protocols.geometric.sizes import Sizes
 from monitoring_lib.protocols.geometric.window import squares
-from monitoring_lib.unstored import Turns, Unstored
+from monitoring_lib.turns import TurnTaker
+from monitoring_lib.unstored import Turns
 
 Exchange = Generator[list[Post], Sequence[Delivery], bool]
 """Rounds of messages; whether all tests pass at their end."""
 
 
-class FencingCoordinator(InnerRole[CoordinatorState]):
+class FencingCoordinator(TurnTaker[CoordinatorState]):
     """Publishes the self-join size of the last synchronisation, which the sites' tests keep good."""
 
     State = CoordinatorState
@@ -49,23 +50,13 @@ class FencingCoordinator(InnerRole[CoordinatorState]):
     def __init__(self, ask: Ask, fence: Fence) -> None:
         super().__init__(ask)
         self.fence, self.sizes = fence, sizes_of(ask)
-        self._unstored: Unstored[Turns] = Unstored()
 
     def start(self, node: str) -> CoordinatorState:
         return CoordinatorState()
 
-    def receive(
-        self, state: CoordinatorState, moment: Moment, round_: int, inbox: Sequence[Delivery]
-    ) -> Iterable[Post]:
-        turns = self._unstored.of_epoch(state, moment.epoch)
-        if turns is not None:
-            return turns.send(inbox)
+    def turns(self, state: CoordinatorState, moment: Moment, inbox: Sequence[Delivery]) -> Turns:
         alarms = {delivery.sender: cast(TestValues, delivery.letter) for delivery in inbox}
-        return next(self._unstored.put(state, moment.epoch, self._epoch(state, moment, alarms)))
-
-    def close(self, state: CoordinatorState, moment: Moment) -> Iterable[Post]:
-        self._unstored.settle(state, moment.epoch)
-        return ()
+        return self._epoch(state, moment, alarms)
 
     def answers(self, state: CoordinatorState, moment: Moment) -> Answers:
         grown = 1.0 if state.reference is None else state.reference.growth.factor(moment.epoch)

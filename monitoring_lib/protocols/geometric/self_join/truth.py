@@ -6,30 +6,20 @@ import math
 from fractions import Fraction
 
 from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
-from monitoring_lib.methods import Ask, Moment, Truth
+from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.geometric.sizes import Sizes
-from monitoring_lib.protocols.geometric.truth import SketchedArrays, WindowSums
-from monitoring_lib.protocols.geometric.window import last_tick
-from monitoring_lib.tick_counts import TickCounts
+from monitoring_lib.protocols.geometric.truth import WindowTruth
 
 
-class SelfJoinTruth(Truth):
+class SelfJoinTruth(WindowTruth):
     """F2 from exact counts; f, with a sketch, from the arrays of the present sites."""
 
     def __init__(self, ask: Ask, sizes: Sizes) -> None:
-        self.ask, self.sizes = ask, sizes
-        self.sums = WindowSums()
-        self.arrays = None if sizes.rows is None else SketchedArrays(sizes)
-
-    def observe(self, moment: Moment, node: str, arriving: TickCounts, expiring: TickCounts) -> None:
-        self.sums.observe(node, arriving)
-        if self.arrays is not None:
-            self.arrays.observe(moment, node, arriving)
+        super().__init__(ask, sizes, has_arrays=sizes.rows is not None)
 
     def judge(self, moment: Moment, answers: Answers) -> Verdicts:
-        now, nodes = last_tick(self.ask, moment), frozenset(moment.present)
-        self.sums.move(now - self.sizes.span, nodes)
+        now, nodes = self.move(moment)
         rows = list(answers)
         if len(rows) != 1 or (rows[0].key, rows[0].rank, rows[0].tick) != ("", None, moment.end):
             found = Verdict(COORDINATOR, moment.end, "", "one row", 1, len(rows), 1, False)

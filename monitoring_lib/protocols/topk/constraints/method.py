@@ -17,13 +17,13 @@ from monitoring_lib.protocols.topk.constraints.site import ConstraintsSite
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.letters import Above, Best, FoundObjects, Poll, Polled, SiteSums, Tell, Told
 
-Share = Annotated[Decimal, Field(ge=0, lt=1)]
+HeldBack = Annotated[Decimal, Field(ge=0, lt=1)]
 
 
 class ConstraintsOptions(Keys):
     """How slack is spread and requests are served."""
 
-    held_back: Literal["auto"] | Share = Field(
+    held_back: Literal["auto"] | HeldBack = Field(
         default="auto",
         description="share of the leeway that the coordinator keeps; auto: half for small tolerances, else none",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from monitoring_lib.network import Letter
+from monitoring_lib.network import Letter, NamesLetter
 
 
 @dataclass(slots=True)
@@ -21,14 +21,10 @@ class FirstValues(Letter, tag=5, version=1):
 
 
 @dataclass(slots=True)
-class Enquiry(Letter, tag=6, version=1):
+class Enquiry(NamesLetter, tag=6, version=1):
     """The coordinator asks a site for items, which from then on are tracked closely."""
 
     names: list[str]
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)
 
 
 @dataclass(slots=True)
@@ -51,12 +47,8 @@ class Raise(Letter, tag=8, version=1):
 
 
 @dataclass(slots=True)
-class Widths(Letter, tag=9, version=1):
+class Widths(NamesLetter, tag=9, version=1):
     """How far these items' sums may drift from here on before the site tells."""
 
     names: list[str]
     widths: list[int]
-
-    @property
-    def entries(self) -> int:
-        return len(self.names)

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from monitoring_lib.answers import Answers
-from monitoring_lib.methods import Ask, InnerRole, Moment
-from monitoring_lib.network import Delivery, Post
+from monitoring_lib.methods import Moment
+from monitoring_lib.network import Delivery
 from monitoring_lib.protocols.topk.answers import member_rows
 from monitoring_lib.protocols.topk.question import tolerance_of
 from monitoring_lib.protocols.topk.requery.query import EpochQuery
 from monitoring_lib.protocols.topk.requery.state import RequeryCoordinatorState
-from monitoring_lib.unstored import Turns, Unstored
+from monitoring_lib.turns import TurnTaker
+from monitoring_lib.unstored import Turns
 
 
-class RequeryCoordinator(InnerRole[RequeryCoordinatorState]):
+class RequeryCoordinator(TurnTaker[RequeryCoordinatorState]):
     """Runs at most one query an epoch. What a site said last bounds its sums while it is missing."""
 
     State = RequeryCoordinatorState
 
-    def __init__(self, ask: Ask) -> None:
-        super().__init__(ask)
-        self._unstored: Unstored[Turns] = Unstored()
-
     def start(self, node: str) -> RequeryCoordinatorState:
         return RequeryCoordinatorState()
 
-    def receive(
-        self, state: RequeryCoordinatorState, moment: Moment, round_: int, inbox: Sequence[Delivery]
-    ) -> Iterable[Post]:
-        turns = self._unstored.of_epoch(state, moment.epoch)
-        if turns is not None:
-            return turns.send(inbox)
-        return next(self._unstored.put(state, moment.epoch, EpochQuery(self.ask, state, moment).run(bool(inbox))))
-
-    def close(self, state: RequeryCoordinatorState, moment: Moment) -> Iterable[Post]:
-        self._unstored.settle(state, moment.epoch)
-        return ()
+    def turns(self, state: RequeryCoordinatorState, moment: Moment, inbox: Sequence[Delivery]) -> Turns:
+        return EpochQuery(self.ask, state, moment).run(bool(inbox))
 
     def answers(self, state: RequeryCoordinatorState, moment: Moment) -> Answers:
         totals = zip(state.members, state.totals, state.lows, state.highs, strict=True)
