@@ -15,7 +15,7 @@ from jobs.command import look_commands, run_commands, step_commands, try_command
 from monitoring_lib import __version__
 from monitoring_lib.errors import ExitCode, FarwatchError, UsageError
 
-_OF_SPARK = ("deltalake", "duckdb", "great_expectations", "pandas", "pyspark")
+OF_SPARK = ("deltalake", "duckdb", "great_expectations", "packaging", "pandas", "plotly", "pyspark")
 """What the extra `spark` installs."""
 
 app = typer.Typer(
@@ -64,7 +64,7 @@ def main() -> None:
         print("stopped", file=sys.stderr)
         sys.exit(130)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _OF_SPARK:
+        if (error.name or "").partition(".")[0] not in OF_SPARK:
             raise
         _say_error(UsageError(f"this command needs {error.name}; install it with: pip install 'farwatch[spark]'"))
         sys.exit(ExitCode.WRONG_USE)

@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from jobs.command.cli import OF_SPARK
 from monitoring_lib import __version__
 
 pytestmark = pytest.mark.slow
@@ -120,11 +121,26 @@ def test_a_configuration_is_checked_without_any_extra(tmp_path: Path) -> None:
     assert farwatch(tmp_path, "check-config").returncode == 0
 
 
-def test_a_step_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+def test_the_command_knows_what_the_extra_installs() -> None:
+    assert set(OF_SPARK) == declared("spark") - declared()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("gate", "--source", "cdn", "--from", "2026-01-01", "--to", "2026-01-02"),
+        ("doctor",),
+        ("report",),
+        ("status",),
+        ("query", "--sql", "SELECT 1"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_command_without_its_extra_says_what_to_install(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     (tmp_path / "conf" / "base" / "sources").mkdir(parents=True)
     source = "format: csv\npath: x\ncolumns: {time: time, site: site}\nepoch: 1h\norigin: 2026-01-01\n"
     (tmp_path / "conf" / "base" / "sources" / "cdn.yml").write_text(source)
-    done = farwatch(tmp_path, "gate", "--source", "cdn", "--from", "2026-01-01", "--to", "2026-01-02")
+    done = farwatch(tmp_path, *arguments)
     assert done.returncode == 2
     assert re.fullmatch(
         r"farwatch: this command needs \w+; install it with: pip install 'farwatch\[spark\]'\n", done.stderr
