@@ -35,8 +35,9 @@ AUDIT_DOC = """\
 Audits the source **{name}**: recomputes exact answers from all landed events, judges every sealed answer of the
 interval, and compares digests and counts of all sealed rows.
 
-A scheduled run covers its data interval, a run started by hand `from` to `to` where both are given. It fails where a
-promise was broken or rows do not match their seal; the log names each case and what to do.
+A scheduled run covers its data interval, a run started by hand `from` to `to` where both are given, else everything
+that is sealed. It fails where a promise was broken or rows do not match their seal; the log names each case and what
+to do.
 """
 MAINTAIN_DOC = """\
 Takes care of the tables of the source **{name}**: compaction, checkpoints, clean-up of logs and of writes that no seal

@@ -12,13 +12,18 @@ from farwatch_airflow.timetable import EpochTimetable
 
 
 class RangeOperator(FarwatchOperator):
-    """Runs `arguments` with `--from` and `--to` of what the run covers, as a step does."""
+    """Runs `arguments` with `--from` and `--to` of what the run covers, as a step does.
+
+    A run that a person starts without From and To gets neither: the command then takes everything there is.
+    """
 
     def __init__(self, *, timetable: EpochTimetable, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.timetable = timetable
 
     def execute(self, context: Context) -> Any:
-        start, end = covered(self.timetable, context["dag_run"], context["params"])
-        self.arguments = [*self.arguments, f"--from={start}", f"--to={end}"]
+        run, params = context["dag_run"], context["params"]
+        if run.run_type != "manual" or params.get("from") or params.get("to"):
+            start, end = covered(self.timetable, run, params)
+            self.arguments = [*self.arguments, f"--from={start}", f"--to={end}"]
         return super().execute(context)

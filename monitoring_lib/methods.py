@@ -106,6 +106,10 @@ class Role(ABC, Generic[S]):
         """What the node publishes once the epoch has settled."""
         return Answers.of()
 
+    def certificate(self, state: S, moment: Moment) -> str:
+        """Why what the node publishes keeps its promise, in sentences for people; '' where it publishes nothing."""
+        return ""
+
     def look_up(self, state: S, moment: Moment, asked: LookUp) -> Answers:
         """What the state of a sealed epoch says to a question put to it later."""
         raise UsageError("this method's states cannot be asked anything but the monitor's own question")

@@ -262,6 +262,16 @@ AUDITS = Table(
         "verdicts": _count, "broken": _count, "damaged": _count, "audited_at": _when, "write": _write,
     },
 )  # fmt: skip
+COMPARISONS = Table(
+    "comparisons", at_sites=False, key=("monitor", "compared_at", "position"),
+    columns={
+        "monitor": _string, "position": _count, "variant": _string, "configured": Column(Kind.BOOLEAN),
+        "promise": _string, "epochs": _count, "first_epoch": _time, "last_end": _time,
+        "bytes_a_day": Column(Kind.DOUBLE, least=0), "messages_a_day": Column(Kind.DOUBLE, least=0),
+        "shipping_a_day": Column(Kind.DOUBLE, least=0), "width": Column(Kind.DOUBLE, nullable=True),
+        "widest": Column(Kind.DOUBLE, nullable=True), "advice": _string, "compared_at": _when, "write": _write,
+    },
+)  # fmt: skip
 VALIDATIONS = Table(
     "validations", at_sites=False, key=("source", "monitor", "epoch_start", "step", "expectation", "site"),
     columns={
@@ -319,6 +329,6 @@ TABLES: Mapping[str, Table] = {
     for table in (
         LANDINGS, EVENTS, REFERENCES, QUARANTINE, SYNOPSES, SITE_STATES, OUTBOX,
         ARRIVALS, PLANS, ROSTERS, MESSAGES, STATES, CURSORS, DRAFTS, ANSWERS,
-        VERDICTS, AUDITS, VALIDATIONS, DECISIONS, ALERTS, DELIVERIES, WRITES, EPOCHS,
+        VERDICTS, AUDITS, COMPARISONS, VALIDATIONS, DECISIONS, ALERTS, DELIVERIES, WRITES, EPOCHS,
     )
 }  # fmt: skip

@@ -35,16 +35,21 @@ def plan(
     budget: Annotated[
         str | None, typer.Option(metavar="1MB/day", help="Find the tightest promise that fits into this.")
     ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Store the result, so that the page shows it.")] = False,
     json: Json = False,
 ) -> None:
     """Replays sealed epochs under other methods, precisions and windows: what each would have sent and promised."""
     spare_pandas()
     from jobs.costing import report
+    from jobs.costing.keeping import keep_comparison
     from jobs.costing.plan import plan
     from jobs.epoch.context import Context
     from jobs.looking.printing import print_json
 
-    result = plan(Context.from_environment(), monitor, methods, tried or [], start, end, budget)
+    context = Context.from_environment()
+    result = plan(context, monitor, methods, tried or [], start, end, budget)
+    if keep:
+        keep_comparison(context.lake, result)
     if json:
         print_json(report.to_plain(result))
     else:

@@ -83,14 +83,19 @@ def _messages(context: Context, epoch: SealedEpoch, method: Method, node: str | 
 
 def _states(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
     """What nodes remember at the end of the epoch: the inner ones, or the one that is asked for."""
-    run = epoch.run_after(context.lake)
+    run, moment = epoch.run_after(context.lake), epoch.moment(context.lake, method)
     if node is not None and is_site(node):
         require_site_tables(context.lake)
         states = restore_sites(context.lake, run, method, [site_of_node(node)]).states
     else:
         states = restore_inner(context.lake, run, method).states
     return [
-        {"node": name, "kind": type(state).__name__, "content": plain(readable(state))}
+        {
+            "node": name,
+            "kind": type(state).__name__,
+            "content": plain(readable(state)),
+            "certificate": (method.site if is_site(name) else method.role(name)).certificate(state, moment),
+        }
         for name, state in sorted(states.items())
         if node is None or name == node
     ]

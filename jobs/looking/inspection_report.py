@@ -51,6 +51,8 @@ def _lines(what: str, record: Mapping[str, Any]) -> Iterator[str]:
         yield from _parts(record["content"], "  ")
     elif what == "state":
         yield f"{printable(record['node'])}: {record['kind']}"
+        if record["certificate"]:
+            yield f"  why its answer is valid: {record['certificate']}"
         yield from _parts(record["content"], "  ")
     elif what == "answer":
         yield "  ".join(f"{name} {_short(value)}" for name, value in record.items() if value is not None)

@@ -33,6 +33,8 @@ def main() -> int:
     if verb == "query":
         print(json.dumps(answer(rest[0])))
         return 0
+    if verb == "audit":
+        rest[0] = f"--source={rest[0]}"
     options = dict(option.split("=", 1) for option in rest)
     source, given = options["--source"], options.pop("--given", None)
     call = {"verb": verb, **options, "given": json.loads(Path(given).read_text()) if given else None}

@@ -20,6 +20,7 @@ from jobs.local.servers import airflow_server
 from jobs.local.servers.airflow_api import AirflowApi
 from jobs.local.servers.process import Servers
 from monitoring_lib.verbs import VERBS
+from tests.dags.browser import CHROMIUM, DRIVER, Person, at_airflow
 from tests.dags.conftest import ROOT, write_conf
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
@@ -53,12 +54,12 @@ class Stack:
             time.sleep(0.2)
         self.api.patch(f"/dags/epochs-{source}", {"is_paused": False})
 
-    def finished(self, source: str, kind: str, count: int) -> list[dict[str, Any]]:
+    def finished(self, source: str, kind: str, count: int, dag: str = "epochs") -> list[dict[str, Any]]:
         """The runs of a kind, oldest first, once there are `count` of them and all have ended."""
         deadline = time.monotonic() + PATIENCE
         while True:
             self.servers.check()
-            asked = self.api.get(f"/dags/epochs-{source}/dagRuns", order_by="run_after", limit=100)
+            asked = self.api.get(f"/dags/{dag}-{source}/dagRuns", order_by="run_after", limit=100)
             runs = [run for run in asked["dag_runs"] if run["run_type"] == kind]
             if len(runs) >= count and all(run["state"] in ("success", "failed") for run in runs):
                 return runs
@@ -206,3 +207,54 @@ def test_a_run_by_hand_covers_what_the_form_says_and_the_reason_is_only_text(sta
 def test_the_form_refuses_what_is_no_time(stack: Stack) -> None:
     with pytest.raises(Exception, match="400"):
         stack.api.post("/dags/epochs-steady/dagRuns", {"logical_date": None, "conf": {"from": "yesterday"}})
+
+
+@pytest.fixture(scope="module")
+def person(stack: Stack) -> Iterator[Person]:
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("there is no Chromium with its driver on this machine")
+    stack.finished("steady", "scheduled", 3)
+    with at_airflow(stack.home) as person:
+        yield person
+
+
+def test_a_person_starts_a_run_by_the_form(stack: Stack, person: Person) -> None:
+    before = len(stack.calls("steady"))
+    runs = len(stack.finished("steady", "manual", 0))
+    person.open("/dags/epochs-steady")
+    person.click("[data-testid=trigger-dag-button]")
+    # The first field is Airflow's own logical date.
+    person.pick_time(stack.border - 2 * DAY, 1)
+    person.pick_time(stack.border - DAY, 2)
+    person.find("#element_revise").send_keys("late rows")
+    person.click("[data-testid=trigger-dag-submit]")
+    assert stack.finished("steady", "manual", runs + 1)[-1]["state"] == "success"
+    asked = [(call["verb"], call["--from"], call["--to"], call["--revise"]) for call in stack.calls("steady")[before:]]
+    assert asked == [(verb, stack.ago(2), stack.ago(1), "late rows") for verb in STEPS]
+
+
+def test_a_person_starts_a_backfill(stack: Stack, person: Person) -> None:
+    before = len(stack.calls("steady"))
+    person.open("/dags/epochs-steady")
+    person.click("[data-testid=trigger-dag-button]")
+    person.choose("backfill")
+    person.choose("completed")
+    person.pick_time(stack.border - 3 * DAY, 0)
+    person.pick_time(stack.border - DAY, 1)
+    person.press("Run Backfill")
+    runs = stack.finished("steady", "backfill", 3)
+    assert [run["state"] for run in runs] == ["success"] * 3
+    covered = {(call["--from"], call["--to"]) for call in stack.calls("steady")[before:]}
+    assert covered == {(stack.ago(epochs), stack.ago(epochs - 1)) for epochs in (3, 2, 1)}
+
+
+def test_a_person_starts_an_audit_of_everything(stack: Stack, person: Person) -> None:
+    person.open("/dags/audit-steady")
+    person.click("[data-testid=trigger-dag-button]")
+    person.click("[data-testid=trigger-dag-submit]")
+    [run] = stack.finished("steady", "manual", 1, dag="audit")
+    assert run["state"] == "success"
+    audits = [call for call in stack.calls("steady") if call["verb"] == "audit"]
+    assert len([call for call in audits if not {"--from", "--to"} & call.keys()]) == 1
+    person.open(f"/dags/audit-steady/runs/{run['dag_run_id']}")
+    person.reads("Success")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -145,6 +146,19 @@ def test_estimates_lie_inside_their_bounds_and_states_are_sound(kind: type[Metho
             assert list(run.method.role(node).faults(state)) == []
         for state in run.sites.states.values():
             assert list(run.method.site.faults(state)) == []
+
+
+@every_method
+def test_whoever_publishes_can_say_why_it_is_valid(kind: type[Method]) -> None:
+    story = told(kind, SEEDS[0])[0]
+    run = Run(story.method())
+    for chapter in story.chapters:
+        record = run.step(chapter)
+        for node in {row.node for row in record.answers}:
+            states, role = (run.sites, run.method.site) if is_site(node) else (run.inner, run.method.role(node))
+            text = role.certificate(states.states[node], chapter.moment)
+            assert text.endswith(".") or not kind.__module__.startswith("monitoring_lib.")
+            assert not {"nan", "inf", "None"} & set(re.findall(r"\w+", text)), text
 
 
 @every_story

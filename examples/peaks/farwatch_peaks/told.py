@@ -93,6 +93,12 @@ class PeakCoordinator(InnerRole[PeakState]):
         row = Answer(COORDINATOR, moment.end, "", None, estimate, estimate - slack, estimate + slack, partial=partial)
         return Answers.of([row])
 
+    def certificate(self, state: PeakState, moment: Moment) -> str:
+        return (
+            f"The coordinator holds the last highest reading that {len(state.told):,} sites told. A site speaks as soon"
+            " as its own differs from that by more than the slack."
+        )
+
 
 class Told(Method):
     """A site keeps the slack to itself."""

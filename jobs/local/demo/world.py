@@ -25,6 +25,7 @@ ENVIRONMENT = "demo"
 SITES, SEED = 30, 7
 EVENTS_PER_HOUR = 20_000
 BROKEN_ROWS = 5
+LATE_HOUR, LATE_ROWS = 1, 40
 MONITORS = (
     "busiest-objects", "heaviest-objects-3h", "distinct-objects-today", "flash-crowds-10m", "frequent-objects",
 )  # fmt: skip
@@ -91,7 +92,8 @@ class World:
     def generate(self) -> None:
         """The trace: a site is silent for an hour, some rows are late, some are broken, a file comes twice.
 
-        In the last hour but one a site reports a negative number of bytes: it is set aside, and its rows are owed.
+        The rows of a few minutes at one site come an hour late, so that one epoch is replayed. In the last hour but one
+        a site reports a negative number of bytes: it is set aside, and its rows are owed.
         """
         self.trace: GeneratedTrace = generate(
             "cdn",
@@ -102,13 +104,15 @@ class World:
             start=f"{self.origin:%Y-%m-%dT%H:%MZ}",
             events_per_hour=EVENTS_PER_HOUR,
             corrupt=BROKEN_ROWS,
+            late=0,
         )
         odd = {file.repeats for file in self.trace.files} | {one.path for one in self.trace.facts.corrupt}
-        spoilt = next(
-            file for file in self.trace.files
-            if file.hour == self.hours - 2 and file.rows and not file.repeats and file.path not in odd
-        )  # fmt: skip
-        _spoil(self.folder / "arriving" / spoilt.path)
+        plain = [file for file in self.trace.files if file.rows and not file.repeats and file.path not in odd]
+        by_hour = [{file.site: file.path for file in plain if file.hour == hour} for hour in range(self.hours)]
+        arriving = self.folder / "arriving"
+        _spoil(arriving / next(iter(by_hour[-2].values())))
+        site = next(site for site in reversed(by_hour[LATE_HOUR]) if site in by_hour[LATE_HOUR + 1])
+        _delay(arriving / by_hour[LATE_HOUR][site], arriving / by_hour[LATE_HOUR + 1][site])
 
     def deliver(self, hour: int) -> None:
         """Lets the files of an hour arrive where the source looks for them."""
@@ -122,10 +126,24 @@ class World:
 
 def _spoil(path: Path) -> None:
     """The file with one more row, whose value no gate lets pass."""
+    header, *rows = _read(path)
+    value = header.index("value")
+    _write(path, [header, *rows, [*rows[-1][:value], "-1", *rows[-1][value + 1 :]]])
+
+
+def _delay(path: Path, later: Path) -> None:
+    """Moves the last rows of a file into a later one."""
+    rows, (header, *others) = _read(path), _read(later)
+    _write(path, rows[:-LATE_ROWS])
+    _write(later, [header, *rows[-LATE_ROWS:], *others])
+
+
+def _read(path: Path) -> list[list[str]]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
-    value = rows[0].index("value")
-    rows.append([*rows[-1][:value], "-1", *rows[-1][value + 1 :]])
+        return list(csv.reader(file))
+
+
+def _write(path: Path, rows: list[list[str]]) -> None:
     with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
 

@@ -12,6 +12,7 @@ from jobs.looking import answer_report
 from jobs.looking.answer import ShownAnswer, look
 from jobs.looking.answer_tables import rows_at_the_end
 from jobs.looking.page import lists
+from jobs.looking.page.compared import comparison
 from jobs.looking.page.costs import crossed, links
 from jobs.looking.page.coverage import coverage
 from jobs.looking.page.judged import verdicts
@@ -122,6 +123,7 @@ def _sealed(
         "answer": answers_over_time(shown),
         "traffic": cost,
         "links": links(shown),
+        "comparison": comparison(context, monitor.name),
         "coverage": coverage(shown),
         "verdicts": verdicts(shown),
         "valid": why_valid(context, now),

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from jobs.epoch.context import Context
 from jobs.lake.store import Condition
 from jobs.looking.answer import ShownAnswer
 from jobs.looking.inspection import inspect
 from jobs.looking.sealed import SealedEpoch
-from jobs.terminal.wording import counted, number, size
-from monitoring_lib.errors import FarwatchError, UsageError
+from jobs.terminal.wording import counted, size
+from monitoring_lib.errors import FarwatchError
 from monitoring_lib.network import COORDINATOR
 from monitoring_lib.tables import MESSAGES, VALIDATIONS
-
-State = Mapping[str, Any]
-_PARTS = 1024
-"""Of a unit of the measure, in which widths and factors are counted."""
 
 
 def why_valid(context: Context, look: ShownAnswer) -> list[dict[str, str]]:
@@ -58,52 +53,15 @@ def _exchanged(context: Context, epoch: SealedEpoch) -> str:
 
 
 def _proof(context: Context, epoch: SealedEpoch) -> Iterator[str]:
-    """What the coordinator's state proves, where the method keeps a certificate."""
+    """What the state that publishes proves, in its method's words; of a mesh, at one of the sites."""
+    method = epoch.method()
+    node = next(iter(epoch.moment(context.lake, method).present), None) if method.site.publishes else COORDINATOR
     try:
-        states = inspect(context, epoch.monitor.name, None, "state", COORDINATOR).records
-    except UsageError:  # its network has no coordinator
-        return
+        records = inspect(context, epoch.monitor.name, None, "state", node).records
     except FarwatchError as error:
         yield f"It cannot be told: {error}."
         return
-    for state in (one["content"] for one in states):
-        for needed, words in _CERTIFICATES.items():
-            if all(state.get(name) is not None for name in needed):
-                yield words(state, epoch.source_then.scale if epoch.then.measure != "count" else 1)
-
-
-def _margins(state: State, scale: int) -> str:
-    outside, inside = (number(state[name] / scale) for name in ("outsider_high", "member_low"))
-    excess = state.get("excess") or 0
-    lacking = f"sites are missing, so that the difference may be up to {number(excess / scale)}"
-    return (
-        f"By what the sites have told, no item outside the list exceeds {outside}, and none in it lies below"
-        f" {inside}: {lacking if excess else 'the difference is within the tolerance'}."
-    )
-
-
-def _constraints(state: State, scale: int) -> str:
-    slacks = state["slacks"]
-    least = min((dict(slacks) if not isinstance(slacks, Mapping) else slacks).values(), default=0)
-    return (
-        f"At each of {counted(len(slacks), 'node')} the lowest member lies above the highest outsider, adjusted by"
-        f" factors that sum to zero; where it is tightest, by {number(least / _PARTS / scale)}."
-    )
-
-
-def _filters(state: State, scale: int) -> str:
-    return (
-        f"{counted(len(state['names']), 'object')} have promised to speak as soon as a value leaves its filter; the"
-        f" widths of the filters add up to {number(sum(state['widths']) / _PARTS / scale)}."
-    )
-
-
-_CERTIFICATES: Mapping[tuple[str, ...], Callable[[State, int], str]] = {
-    ("member_low", "outsider_high"): _margins,
-    ("slacks",): _constraints,
-    ("widths", "centres", "homes"): _filters,
-}
-"""By the fields of a state that prove an answer, how they are told."""
+    yield from (one["certificate"] for one in records if one["certificate"])
 
 
 def _checked(context: Context, epoch: SealedEpoch) -> str:

@@ -20,7 +20,7 @@ from monitoring_lib.protocols.aggregates.policy import Policy, Standing
 from monitoring_lib.protocols.aggregates.rows import published
 from monitoring_lib.protocols.aggregates.stages import Stage, late_stages, without
 from monitoring_lib.protocols.aggregates.state import CoordinatorState
-from monitoring_lib.protocols.aggregates.terms import WidthConstraints, agreed, terms_of, tightened
+from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, UNIT, WidthConstraints, agreed, terms_of, tightened
 from monitoring_lib.unstored import Unstored
 
 
@@ -237,6 +237,14 @@ class AggregatesCoordinator(InnerRole[CoordinatorState]):
 
     def answers(self, state: CoordinatorState, moment: Moment) -> Answers:
         return self._done(state, moment).answers
+
+    def certificate(self, state: CoordinatorState, moment: Moment) -> str:
+        bound = state.widths[state.widths < UNBOUNDED]
+        widths = int(bound.sum()) / UNIT / self.ask.scale
+        return (
+            f"{len(state.names):,} objects have promised to speak as soon as a value leaves its filter; the widths of"
+            f" the {len(bound):,} filters that a precision binds add up to {widths:,g}, within what every query allows."
+        )
 
     def faults(self, state: CoordinatorState) -> Sequence[str]:
         constraints = self._rows(state)

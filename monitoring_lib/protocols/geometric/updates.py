@@ -78,6 +78,9 @@ class CollectingCoordinator(InnerRole[CollectingState]):
         window.expire(cutoff)
         return ()
 
+    def certificate(self, state: CollectingState, moment: Moment) -> str:
+        return f"The coordinator holds every event of the window, as {len(state.ring):,} counts by site, tick and item."
+
     def counted(self, state: CollectingState, moment: Moment) -> tuple[list[str], Ints]:
         """Items and their counts over the present sites, all of them above 0."""
         window = self._window(state, moment)

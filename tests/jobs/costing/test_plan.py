@@ -16,6 +16,7 @@ import pytest
 from jobs.command.cli import command
 from jobs.costing.budget import Budget
 from jobs.costing.plan import Comparison, plan
+from jobs.looking.page.compared import comparison
 from jobs.simulation.simulate import Cost
 from monitoring_lib.errors import NotNow, UsageError
 from monitoring_lib.tables import DRAFTS, MESSAGES
@@ -217,6 +218,20 @@ def test_the_command_tells_people_and_machines(
     plain = json.loads(capsys.readouterr().out)
     assert [one["fits"] for one in plain["variants"]] == [True] * 3
     assert plain["variants"][0].keys() >= {"promise", "bytes_a_day", "entries_a_day", "messages_a_day", "width"}
+
+
+def test_what_is_kept_is_what_the_page_shows(
+    home: SealedHome, farwatch: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert comparison(home.context(), "busiest") is None
+    for method in ("margins", "caching"):
+        farwatch("plan", "busiest", "--methods", method, "--keep", "--json")
+        told = json.loads(capsys.readouterr().out)
+    shown = comparison(home.context(), "busiest")
+    assert shown is not None
+    assert [one["variant"] for one in shown["variants"]] == [one["variant"] for one in told["variants"]]
+    assert [one["bytes_a_day"] for one in shown["variants"]] == [one["bytes_a_day"] for one in told["variants"]]
+    assert (shown["from"], shown["to"], shown["advice"]) == (told["from"], told["to"], told["recommendation"])
 
 
 @pytest.mark.parametrize(

@@ -13,5 +13,5 @@ async function monitor(name) {
   if (m.now.stale) trouble.push(element("p", {}, `${m.now.stale.why}; replay it by `, element("code", {}, m.now.stale.command)));
   const thinned = detail.thinned ? [none(`Charts show ${detail.epochs.length} of ${plural(m.sealed, "epoch")}: all of the newest, fewer of the older ones.`)] : [];
   main.replaceChildren(...head, ...trouble, ...thinned, element("div", { class: "pair" }, answerNow(m, detail), validity(detail)), overTime(m, detail),
-    element("div", { class: "pair" }, ...ranks(m, detail), ...quantiles(detail), ...views(detail), ...traffic(m, detail), ...loads(detail), strip(detail), siteMap(detail), ...owed(detail), ...revisions(detail)));
+    element("div", { class: "pair" }, ...ranks(m, detail), ...quantiles(detail), ...views(detail), ...traffic(m, detail), ...loads(detail), ...compared(m, detail), strip(detail), siteMap(detail), ...owed(detail), ...revisions(detail)));
 }

@@ -52,6 +52,9 @@ class ExactCoordinator(InnerRole[ExactCoordinatorState]):
         length = self.ask.window.length
         return self._answer(moment, len(state.items) if length is None else self._last(state, moment, length))
 
+    def certificate(self, state: ExactCoordinatorState, moment: Moment) -> str:
+        return f"The coordinator holds every different item by name: {len(state.items):,} of them."
+
     def look_up(self, state: ExactCoordinatorState, moment: Moment, asked: LookUp) -> Answers:
         return self._answer(moment, self._last(state, moment, epochs_asked(self.ask, asked)))
 

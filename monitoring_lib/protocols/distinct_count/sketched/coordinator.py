@@ -103,6 +103,14 @@ class SketchCoordinator(InnerRole[Any]):
             return self._answer(moment, self._recent(state, moment, self.ask.window.length), 0.0)
         return self._answer(moment, state.union, self._lag(state))
 
+    def certificate(self, state: Any, moment: Moment) -> str:
+        held = "the union of what every site told" if self.ask.window.length is None else "one union an epoch"
+        return (
+            f"The coordinator holds {held}: an item sets the same bits wherever and however often it is seen, so that"
+            f" repeats change nothing. All sites together keep back at most {self._lag(state):.3g} of the count; the"
+            " rest of the bounds is the spread of the sketch at this confidence."
+        )
+
     def look_up(self, state: Any, moment: Moment, asked: LookUp) -> Answers:
         """The count of the last epochs of the window, as many as the range has."""
         return self._answer(moment, self._recent(state, moment, epochs_asked(self.ask, asked)), 0.0)

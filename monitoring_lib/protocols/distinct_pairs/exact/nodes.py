@@ -53,6 +53,9 @@ class _PairsCoordinator(InnerRole[AllPairsState]):
             state.partners.add_all([item for item, _ in grown], [number for _, number in grown])
         return ()
 
+    def certificate(self, state: AllPairsState, moment: Moment) -> str:
+        return f"The coordinator holds every different pair by name: {len(state.pairs):,} of them."
+
 
 class HeavyHittersCoordinator(_PairsCoordinator):
     """The items above the share, exactly."""

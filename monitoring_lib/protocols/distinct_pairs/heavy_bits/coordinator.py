@@ -65,6 +65,14 @@ class ArrayCoordinator(InnerRole[ArrayState]):
             rows.append(Answer(COORDINATOR, moment.end, names[at], rank, estimate, low, high, confidence))
         return Answers.of(rows)
 
+    def certificate(self, state: ArrayState, moment: Moment) -> str:
+        return (
+            f"The coordinator holds {state.bits.used:,} bits in {self._layout.rows} rows of {self._layout.cells:,}"
+            f" cells, and the names of {len(state.names):,} items. A pair sets the same bit wherever it is seen. An"
+            " estimate is the least of the item's cells; its bounds are the spread of a cell and what other items may"
+            " have put there."
+        )
+
     def _reading(self, state: ArrayState) -> _ArrayReading:
         cells, estimates = estimates_by_cell(state.bits.codes(), self._layout.bitmaps)
         return _ArrayReading(self._layout, 1 - self.ask.confidence, cells, estimates)

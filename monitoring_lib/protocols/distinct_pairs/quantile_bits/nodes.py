@@ -85,3 +85,10 @@ class NumbersCoordinator(InnerRole[NumbersState]):
             )
             for quantile in self.ask.params.quantiles
         )  # fmt: skip
+
+    def certificate(self, state: NumbersState, moment: Moment) -> str:
+        return (
+            f"The coordinator holds {state.bits.used:,} bits. A pair sets the same bit wherever it is seen. A share of"
+            f" the pairs is off by at most {float(self.ask.params.error) / 2:g} to either side at this confidence, and"
+            " the bounds are the numbers whose share may be the quantile's."
+        )

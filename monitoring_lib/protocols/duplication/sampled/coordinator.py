@@ -97,6 +97,14 @@ class SampleCoordinator(InnerRole[SampleState]):
         slack = self._slack.together(map(Fraction, state.allotments.values()))
         return sample_rows(self.ask, moment, dict(state.sample.items()), state.level, slack)
 
+    def certificate(self, state: SampleState, moment: Moment) -> str:
+        slack = float(self._slack.together(map(Fraction, state.allotments.values())))
+        return (
+            f"The sample holds every item whose hash ends in at least {state.level} zero bits: {len(state.sample):,}"
+            f" items, one in {2**state.level:,} of all, however often and wherever they are seen. Their counts lack at"
+            f" most {slack:.3g} of themselves; the rest of the bounds is the spread of the sample at this confidence."
+        )
+
     def faults(self, state: SampleState) -> list[str]:
         if len(state.sample) > self.ask.params.sample:
             return [f"{len(state.sample)} items are sampled, where {self.ask.params.sample} are allowed"]

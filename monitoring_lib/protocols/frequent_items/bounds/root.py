@@ -72,6 +72,13 @@ class BoundsRoot(Patient[BoundsRootState]):
         estimate = low if self.ask.options.send == "raw" else (low + high) / 2
         return published(self.ask, moment, state.total, state.drift, names, estimate, low, high)
 
+    def certificate(self, state: BoundsRootState, moment: Moment) -> str:
+        return (
+            f"Of {state.total:,g} events, decayed, a listed item lacks at most"
+            f" {float(state.lacking.max(initial=0)):,g}, and one that is not listed has at most {state.unlisted:,g}."
+            f" Both are within the error of {float(self.ask.params.error) * state.total:,g}."
+        )
+
     def faults(self, state: BoundsRootState) -> Sequence[str]:
         allowed = float(self.ask.params.error) * state.total * (1 + 1e-9) + 2 * state.drift
         lacking = max(state.unlisted, float(state.lacking.max(initial=0)))

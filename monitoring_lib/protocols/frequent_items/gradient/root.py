@@ -70,3 +70,10 @@ class GradientRoot(Patient[GradientRootState]):
         counts = state.counts[places]
         most = counts + float(self.ask.params.error) * state.total
         return published(self.ask, moment, state.total, state.drift, names, counts, counts, most)
+
+    def certificate(self, state: GradientRootState, moment: Moment) -> str:
+        return (
+            f"Of {state.total:,g} events, decayed, every node took at most its share of the error from each count: a"
+            f" count is never too large, and too small by at most {float(self.ask.params.error) * state.total:,g}. An"
+            " item that is not held has at most that."
+        )

@@ -52,6 +52,13 @@ class TestedCoordinator(TurnTaker[CoordinatorState]):
         }  # fmt: skip
         return Answers.columns(len(names), columns)
 
+    def certificate(self, state: CoordinatorState, moment: Moment) -> str:
+        return (
+            f"{len(state.members):,} sites test {len(state.tracked):,} tracked items, and those that they alone have"
+            " seen, in every epoch: while the counts of an item stay within each site's share of its leeway, it cannot"
+            " cross the threshold unseen. A site whose test fails speaks in that very epoch."
+        )
+
     def faults(self, state: CoordinatorState) -> list[str]:
         untracked = [name for name in state.over if name not in state.tracked]
         below = [name for name, count in state.over.items() if count < self.limits.threshold]

@@ -62,6 +62,15 @@ class FencingCoordinator(TurnTaker[CoordinatorState]):
         grown = 1.0 if state.reference is None else state.reference.growth.factor(moment.epoch)
         return size_row(self.ask, self.sizes, moment, state.size * grown**2, self.ask.params.tolerance)
 
+    def certificate(self, state: CoordinatorState, moment: Moment) -> str:
+        since = 0 if state.reference is None else moment.epoch - state.reference.growth.since
+        when = f"{since} epochs ago" if since else "in this epoch"
+        return (
+            f"The arrays of {len(state.counts):,} sites were last synchronised {when}. Since then every site"
+            " tests that its own array stays inside a convex region: while all do, so does their mean, and the"
+            " self-join size stays within the tolerance of the published one."
+        )
+
     def faults(self, state: CoordinatorState) -> list[str]:
         if state.size < 0 or not math.isfinite(state.size) or (state.size == 0) != (state.events == 0):
             return [f"a self-join size of {state.size} from {state.events} events"]

@@ -73,6 +73,9 @@ class HoldingCoordinator(InnerRole[HoldingState]):
     def answers(self, state: HoldingState, moment: Moment) -> Answers:
         return answers_of(self.ask, self._view(state, moment), COORDINATOR, moment.end, partial=False)
 
+    def certificate(self, state: HoldingState, moment: Moment) -> str:
+        return f"The coordinator holds every count of the window, of {len(state.held):,} sites."
+
     def look_up(self, state: HoldingState, moment: Moment, asked: LookUp) -> Answers:
         return look_up(self.ask, self._view(state, moment), COORDINATOR, moment.end, asked, moment.owed)
 

@@ -141,6 +141,15 @@ class MergingCoordinator(InnerRole[RootState]):
         self._merged.settle(state, moment.epoch)
         return answers
 
+    def certificate(self, state: RootState, moment: Moment) -> str:
+        since = moment.epoch - self.last_merge(state, moment.epoch)
+        when = f"{since} epochs ago" if since else "in this epoch"
+        return (
+            f"The sketches of {len(state.children):,} children were merged {when}. A counter's"
+            " error is bounded for every range of the window, a merge adds a bounded part to it, and items that share a"
+            " cell only raise a count."
+        )
+
     def look_up(self, state: RootState, moment: Moment, asked: LookUp) -> Answers:
         if state.first < 0:
             return Answers.of()

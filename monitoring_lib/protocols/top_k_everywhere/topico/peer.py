@@ -164,6 +164,13 @@ class TopicoPeer(SiteRole[TopicoState]):
             rows.append(Answer(state.node, moment.end, item, rank, total / scale, low, high, partial=partial))
         return Answers.of(rows)
 
+    def certificate(self, state: TopicoState, moment: Moment) -> str:
+        reach = sum(state.unlisted.values()) / self.ask.scale
+        return (
+            f"The site holds the last list of {len(state.unlisted):,} sites, with the sum of every item that any of"
+            f" them names. An item that no site names has at most {reach:,g} over all of them."
+        )
+
     def faults(self, state: TopicoState) -> list[str]:
         return [
             f"{site!r} lists {item[:80]!r} with a sum of {code >> 1}: its list is not held, or the sum is not above 0"

@@ -124,6 +124,13 @@ class CachingCoordinator(InnerRole[CachingCoordinatorState]):
         unproved = 2 * state.widths.sum(moment) > tolerance_of(self.ask)
         return member_rows(self.ask, moment, self._rows(state, moment, totals), unproved)
 
+    def certificate(self, state: CachingCoordinatorState, moment: Moment) -> str:
+        width = state.widths.sum(moment) / self.ask.scale
+        return (
+            f"The coordinator holds {len(state.copies):,} sums as the sites last told them. A site speaks as soon as"
+            f" one of them leaves its width; over all sites a total is off by at most {width:,g} to either side."
+        )
+
     def _rows(self, state: CachingCoordinatorState, moment: Moment, totals: CopyTotals) -> Iterator[Total]:
         for name, total in self._best(totals):
             width = self._width(state, moment, totals.exact.get(name, set()))

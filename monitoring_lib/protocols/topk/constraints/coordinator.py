@@ -67,6 +67,14 @@ class ConstraintsCoordinator(InnerRole[ConstraintsCoordinatorState]):
         unproved = state.unproved or bool(unknown) or allocation.shortfall(self._nameless) > self._tolerance
         return member_rows(self.ask, moment, rows[: self.ask.params.k], unproved)
 
+    def certificate(self, state: ConstraintsCoordinatorState, moment: Moment) -> str:
+        tightest = min(state.slacks.values(), default=0) / UNIT / self.ask.scale
+        return (
+            f"At each of {len(state.slacks):,} nodes the lowest member lay above the highest outsider when the"
+            f" adjustment factors, which sum to zero, were last spread: where it was tightest, by {tightest:,g}. A site"
+            " speaks as soon as that is no longer so."
+        )
+
     @property
     def _sign(self) -> int:
         return 1 if self._nameless else -1

@@ -8,7 +8,7 @@ from monitoring_lib.answers import Answers
 from monitoring_lib.errors import ProtocolError
 from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import Delivery, Post
-from monitoring_lib.protocols.topk.answers import member_rows
+from monitoring_lib.protocols.topk.answers import both_sides, member_rows
 from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
 from monitoring_lib.protocols.topk.margins.bounds import Evidence, SumBounds
 from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, Lower
@@ -238,6 +238,9 @@ class MarginsCoordinator(InnerRole[MarginsCoordinatorState]):
     def answers(self, state: MarginsCoordinatorState, moment: Moment) -> Answers:
         totals = zip(state.names, state.totals, state.lows, state.highs, strict=True)
         return member_rows(self.ask, moment, totals, unproved=bool(state.excess))
+
+    def certificate(self, state: MarginsCoordinatorState, moment: Moment) -> str:
+        return both_sides(self.ask, state.outsider_high, state.member_low, state.excess)
 
     def faults(self, state: MarginsCoordinatorState) -> list[str]:
         found = [

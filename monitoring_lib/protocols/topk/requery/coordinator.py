@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from monitoring_lib.answers import Answers
 from monitoring_lib.methods import Moment
 from monitoring_lib.network import Delivery
-from monitoring_lib.protocols.topk.answers import member_rows
+from monitoring_lib.protocols.topk.answers import both_sides, member_rows
 from monitoring_lib.protocols.topk.question import tolerance_of
 from monitoring_lib.protocols.topk.requery.query import EpochQuery
 from monitoring_lib.protocols.topk.requery.state import RequeryCoordinatorState
@@ -29,6 +29,9 @@ class RequeryCoordinator(TurnTaker[RequeryCoordinatorState]):
     def answers(self, state: RequeryCoordinatorState, moment: Moment) -> Answers:
         totals = zip(state.members, state.totals, state.lows, state.highs, strict=True)
         return member_rows(self.ask, moment, totals, unproved=state.excess != 0)
+
+    def certificate(self, state: RequeryCoordinatorState, moment: Moment) -> str:
+        return both_sides(self.ask, state.outsider_high, state.member_low, state.excess)
 
     def faults(self, state: RequeryCoordinatorState) -> list[str]:
         if state.excess is None or state.member_low is None:
