@@ -1,8 +1,9 @@
-"""The example of a family in a package of its own: installed as anybody would, found, lawful, run by the pipeline."""
+"""The example of a family in a package of its own: installed as anybody would, found, lawful, run by the DAG."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import pytest
 
 import monitoring_lib.protocols as protocols
 import tests.laws.questions as questions
+from jobs.local.servers import airflow_server
 from jobs.simulation import command as simulate
+from jobs.spark.session import REMOTE
 from monitoring_lib.methods import Method
 from monitoring_lib.tables import TABLES
 from tests.jobs.pipeline.deployment import ONE_PARTITION, Deployment
@@ -85,14 +88,22 @@ def test_its_monitor_can_be_simulated(
 
 
 @pytest.mark.spark
+@pytest.mark.airflow
 @pytest.mark.slow
-@pytest.mark.usefixtures("family", "spark_remote")
-def test_the_pipeline_runs_it(tmp_path: Path) -> None:
-    home = Deployment(tmp_path, source=SOURCE, monitors=[HIGHEST], settings=ONE_PARTITION)
+@pytest.mark.usefixtures("family")
+def test_the_dag_runs_it(tmp_path: Path, installed: Path, project: Path, spark_remote: str) -> None:
+    home = Deployment(tmp_path / "home", source=SOURCE, monitors=[HIGHEST], settings=ONE_PARTITION)
     values = {0: [3, 90, 20], 1: [50, 10, 30], 2: [8, 7, 60], 3: [1, 2, 3]}
     home.add_file("all.csv", [(3600 * hour, f"s{at}", "", value) for hour, found in values.items()
                               for at, value in enumerate(found)])  # fmt: skip
-    home.run(0, 4)
+    given = {
+        "FARWATCH_HOME": str(home.home), "FARWATCH_CONF": str(home.home / "conf"), REMOTE: spark_remote,
+        "PYTHONPATH": str(installed),
+    }  # fmt: skip
+    airflow = airflow_server.prepare(tmp_path / "airflow", project / "dags", given)
+    airflow.run("db", "migrate")
+    span = json.dumps({"from": "2020-01-01T00:00Z", "to": "2020-01-01T04:00Z"})
+    airflow.run("dags", "test", "epochs-plant", "2020-01-01T04:00:00+00:00", "--conf", span)
     rows = sorted(home.rows(TABLES["answers"]), key=lambda row: row["epoch_start"])
     exact = [max(max(values[at]) for at in range(max(hour - 1, 0), hour + 1)) for hour in range(4)]
     assert len(rows) == len(exact)
