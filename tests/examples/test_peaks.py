@@ -103,7 +103,7 @@ def test_the_dag_runs_it(tmp_path: Path, installed: Path, project: Path, spark_r
     airflow = airflow_server.prepare(tmp_path / "airflow", project / "dags", given)
     airflow.run("db", "migrate")
     span = json.dumps({"from": "2020-01-01T00:00Z", "to": "2020-01-01T04:00Z"})
-    airflow.run("dags", "test", "epochs-plant", "2020-01-01T04:00:00+00:00", "--conf", span)
+    airflow.run("dags", "test", "epochs-plant", "2020-01-01T04:00:00+00:00", "--conf", span, longest=900)
     rows = sorted(home.rows(TABLES["answers"]), key=lambda row: row["epoch_start"])
     exact = [max(max(values[at]) for at in range(max(hour - 1, 0), hour + 1)) for hour in range(4)]
     assert len(rows) == len(exact)
