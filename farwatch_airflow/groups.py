@@ -1,4 +1,4 @@
-"""The steps of a source's epochs as a group of tasks, for a DAG of ours or of anybody's."""
+"""The steps of a source's epochs as a group of tasks, for Farwatch's DAGs and for a DAG of your own."""
 
 from __future__ import annotations
 

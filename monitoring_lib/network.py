@@ -1,4 +1,4 @@
-"""Who may speak to whom, what was said, and how it settles.
+"""Who may send to whom, the messages that were sent, and rounds until no node has one left to send.
 
 Knowledge moves only as messages. `settle` runs the rounds of one epoch: it delivers what was sent, decoded
 from its encoded form, refuses an edge that the topology does not have, bounds the rounds, and returns the

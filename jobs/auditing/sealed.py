@@ -1,4 +1,4 @@
-"""What is sealed of one monitor in a chunk of epochs, read without believing any of it, and whether it is sound."""
+"""What is sealed of one monitor in a chunk of epochs, read from the tables anew, and whether it is as it was sealed."""
 
 from __future__ import annotations
 

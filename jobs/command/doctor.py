@@ -1,4 +1,4 @@
-"""`farwatch doctor`: a line for everything that has to be well, and what to do where it is not."""
+"""`farwatch doctor`: one line for each thing that Farwatch needs, and what to do where it is wrong."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def _print(found: Sequence[TableCare], stale: dict[str, Stale], dry_run: bool) -
     does = "would take out" if dry_run else "took out"
     line(
         f"{counted(len(due), 'table')} of {len(found)} with something to do: {does}"
-        f" {counted(dead, 'row')} of dead writes, {counted(fewer, 'small file')}, and {size(saved)} of files on disk"
-        " that no table needs"
+        f" {counted(dead, 'row')} that no seal lists, {counted(fewer, 'small file')}, and {size(saved)} of files"
+        " on disk that no table needs"
         if due
         else f"nothing is due at {counted(len(found), 'table')}"
     )

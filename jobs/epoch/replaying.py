@@ -1,4 +1,4 @@
-"""The command that seals a monitor's chain anew from an epoch on; whoever offers it, offers the same."""
+"""Makes the command that seals a monitor's chain anew from an epoch on, for every text that prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of a text file, read once: unpacked, known by its digest, and at hand for whoever takes it apart.
+"""The content of a text file, read once: unpacked, known by its digest, and kept for the readers of its format.
 
 Nothing of a file is handed on before all of it has been read: that it is whole, and whether it has landed before,
 is known before its first row.

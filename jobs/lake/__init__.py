@@ -1,4 +1,4 @@
-"""The only door to the tables: write under an id, read a sealed slice, seal, publish."""
+"""The only access to the tables: write under an id, read a sealed slice, seal, publish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger `epochs`: which writes are the truth. A seal is one compare-and-swap commit."""
+"""The ledger `epochs`: which writes count. A seal is one compare-and-swap commit."""
 
 from __future__ import annotations
 

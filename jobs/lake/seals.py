@@ -1,4 +1,4 @@
-"""A seal: the row of the ledger that names the writes which are the truth of one epoch."""
+"""A seal: the row of the ledger that lists the writes which count for one epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sites' tables: bulk, partitioned by day, written by Spark and nobody else."""
+"""The sites' tables: bulk, partitioned by day, written by Spark alone."""
 
 from __future__ import annotations
 

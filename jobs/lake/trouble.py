@@ -1,4 +1,4 @@
-"""What a person is told when a table cannot be opened, read or written: which one, why, and what to do.
+"""The error that a user sees when a table cannot be opened, read or written: which one, why, and what to do.
 
 The engines tell trouble apart in words only. What trying again cannot mend is never said to be worth trying again.
 """

@@ -1,4 +1,4 @@
-"""The one door to Great Expectations: a frame and a list of checks go in, the rows that break them come out.
+"""The only use of Great Expectations: a frame and a list of checks go in, the rows that break them come out.
 
 Nothing is kept, sent, drawn or written: a context in memory, without telemetry or progress bars.
 """

@@ -82,7 +82,7 @@ def _source(monitor: Monitor, asked: TraceOptions, known: Source | None, paths: 
     _lay_over(said, asked, known)
     if "epoch" not in said:
         raise UsageError(
-            f"{monitor.name}: nobody says how long an epoch is; give --epoch, such as --epoch 10s,"
+            f"{monitor.name}: the length of an epoch is not given; write --epoch, such as --epoch 10s,"
             " or let the monitor name a source of the configuration"
         )
     said |= {"name": "trace", "path": pattern, "format": _format(paths, known)}

@@ -1,1 +1,1 @@
-"""The eight steps of an epoch, one module each, as `monitoring_lib.verbs` lists them. No step imports another."""
+"""The eight steps of an epoch, as `monitoring_lib.verbs` lists them, audit and maintain. None imports another."""

@@ -1,4 +1,4 @@
-"""Step 2, gate: may these epochs run now, which sites are fit to take part, and what is each monitor to do?
+"""Step 2, gate: decides whether these epochs may run now, which sites take part, and what each monitor has to do.
 
 The gate plans the run once. The steps after it read its plans and decide nothing anew.
 """

@@ -1,4 +1,4 @@
-"""Step 4, observe: the sites of each monitor take in their first epoch and say what they have to say."""
+"""Step 4, observe: the sites of each monitor take in their first epoch and send what its protocol asks for."""
 
 from __future__ import annotations
 

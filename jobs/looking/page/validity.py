@@ -44,7 +44,7 @@ def _exchanged(context: Context, epoch: SealedEpoch) -> str:
     conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", epoch.then.method)]
     rows = context.lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions, ["round", "bytes"])
     if not rows.num_rows:
-        return "No node had anything to say: what was agreed on before still holds."
+        return "No node sent a message: what was agreed on before still holds."
     rounds, sent = rows["round"].to_pylist(), sum(rows["bytes"].to_pylist())
     return (
         f"{counted(rows.num_rows, 'message')} of {size(sent)} in {counted(max(rounds) + 1, 'round')},"
