@@ -19,9 +19,9 @@ from monitoring_lib.summaries import Measure
 class HeavyHittersParams(Keys):
     """What a monitor of this question may say."""
 
-    share: Decimal = Field(gt=0, lt=1, max_digits=9, description="of all different pairs: items above it are listed")
+    share: Decimal = Field(gt=0, lt=1, max_digits=25, description="of all different pairs: items above it are listed")
     error: Decimal = Field(
-        gt=0, lt=1, max_digits=9, description="of all different pairs: items below share - error are not listed"
+        gt=0, lt=1, max_digits=25, description="of all different pairs: items below share - error are not listed"
     )
 
 

@@ -26,7 +26,7 @@ class QuantilesParams(Keys):
 
     bits: int = Field(ge=1, le=MOST_BITS, description="items are whole numbers from 0 to 2^bits - 1")
     quantiles: tuple[ShareOrNone, ...] = Field(min_length=1, description="such as 0.5")
-    error: Decimal = Field(gt=0, lt=1, max_digits=9, description="of rank")
+    error: Decimal = Field(gt=0, lt=1, max_digits=25, description="of rank")
 
     _once_each = field_validator("quantiles")(once_each)
 

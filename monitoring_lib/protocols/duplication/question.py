@@ -49,7 +49,7 @@ class DuplicationParams(Keys):
         default=1000, ge=LEAST_CAPACITY, lt=1 << 31, description="the most items that the coordinator keeps"
     )
     lag: Decimal = Field(
-        default=Decimal("0.1"), ge=0, lt=1, max_digits=9, description="how far counts in the sample may fall behind"
+        default=Decimal("0.1"), ge=0, lt=1, max_digits=25, description="how far counts in the sample may fall behind"
     )
     ask: Asked = Field(default=Asked(distinct=True, once=True), description="which rows the answer has")
 

@@ -170,3 +170,8 @@ def test_states_go_on_while_the_array_stays_the_same() -> None:
     sized = {"bitmaps": 9000, "cells": 9000}
     assert HeavyBits(heavy(HeavyBits, **sized)).continues(heavy(HeavyBits, error="0.05", **sized))
     assert ExactHeavyHitters(heavy(ExactHeavyHitters)).continues(heavy(ExactHeavyHitters, share="0.3"))
+
+
+def test_shares_may_be_computed_numbers_with_all_digits_of_a_double() -> None:
+    params = HeavyHittersParams.model_validate({"share": 0.1, "error": 0.1 / 3})
+    assert not list(DistinctHeavyHitters().faults(replace(heavy(HeavyBits), params=params)))

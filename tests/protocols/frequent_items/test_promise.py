@@ -107,6 +107,13 @@ def test_an_epoch_without_events_decays_everything(variant: Callable[..., Method
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+def test_before_the_first_site_is_known_there_is_nothing_to_say(variant: Callable[..., Method]) -> None:
+    steps = run(variant("0.5", "0.1"), [{}, {}, {"s": {"a": 4}}])
+    assert [total(step) for step in steps] == [None, None, 4]
+    assert broken(steps) == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_a_reset_forgets_everything(variant: Callable[..., Method]) -> None:
     running = variant("0.5", "0.1", window=Window(reset=2))
     steps = run(running, [{"s": {"a": 8}}, {"s": {"a": 8}}, {"s": {"b": 1}}, {"s": {}}, {"s": {}}])

@@ -82,7 +82,7 @@ class Gradients:
         self._enter(tree)
         if commonality not in self._made:
             depth = tree.depth
-            fanout = max((len(tree.children(node)) for node in tree.inner), default=1)
+            fanout = max(1, *(len(tree.children(node)) for node in tree.inner))  # nobody is below the root at first
             unknown = self.is_measured and commonality is None
             strategy: Strategy = "zero" if unknown else self._strategy
             self._made[commonality] = gradient(
