@@ -9,12 +9,19 @@ from statistics import NormalDist
 
 from scipy.special import bdtr, betainc, betaincinv
 
+_WIDTH = 6
+"""Of bounds, in units of 1 / sqrt(capacity)."""
+_WIDEST_REACH = 2.9
+"""Standard errors to each side that fit into this width, if the sample is as full as levels in small steps keep it."""
+_MARGIN = 1.05
+"""The sample varies in size, and exact bounds are a little wider than the normal law's."""
 
-def number(sampled: int, level: int, confidence: float) -> tuple[float, float]:
-    """The numbers n for which a Binomial(n, 2^-level) is this small, or this large, with more than half the failure."""
-    if level == 0:
+
+def number(sampled: int, chance: float, confidence: float) -> tuple[float, float]:
+    """The numbers n for which a Binomial(n, chance) is this small, or this large, with more than half the failure."""
+    if chance == 1:
         return float(sampled), float(sampled)
-    chance, tail = 0.5**level, (1 - confidence) / 2
+    tail = (1 - confidence) / 2
 
     def is_large_enough(n: int) -> bool:
         """Pr[Binomial(n) >= sampled] > tail."""
@@ -27,9 +34,9 @@ def number(sampled: int, level: int, confidence: float) -> tuple[float, float]:
     return float(_first(is_large_enough, sampled)), float(_first(is_too_large, sampled) - 1)
 
 
-def share(satisfying: int, sampled: int, level: int, confidence: float) -> tuple[float, float]:
+def share(satisfying: int, sampled: int, chance: float, confidence: float) -> tuple[float, float]:
     """Clopper and Pearson's interval; drawing without replacement only makes it safer."""
-    if level == 0:
+    if chance == 1:
         return satisfying / sampled, satisfying / sampled
     tail = (1 - confidence) / 2
     low = float(betaincinv(satisfying, sampled - satisfying + 1, tail)) if satisfying else 0.0
@@ -49,9 +56,18 @@ def ranks(quantile: float, sampled: int, confidence: float) -> tuple[int, int]:
 
 
 def widest(capacity: int, confidence: float) -> float:
-    """``6 / sqrt(capacity)``; above a confidence of 0.95 more, as much as the normal law asks for."""
-    usual = NormalDist().inv_cdf(0.975)
-    return 6 / math.sqrt(capacity) * max(NormalDist().inv_cdf((1 + confidence) / 2) / usual, 1.0)
+    """``6 / sqrt(capacity)``; above a confidence of 0.996 more, as much as the normal law asks for."""
+    return _WIDTH / math.sqrt(capacity) * max(_reach(confidence) / _WIDEST_REACH, 1.0)
+
+
+def least_filled(confidence: float) -> float:
+    """The part of its capacity that a sample must keep, for the bounds of a number to be no wider than that."""
+    return _MARGIN * (2 * _reach(confidence) / _WIDTH) ** 2
+
+
+def _reach(confidence: float) -> float:
+    """Standard errors to each side of an estimate, by the normal law."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def narrowed(estimate: float, low: float, high: float, width: float) -> tuple[float, float]:

@@ -65,7 +65,7 @@ class Duplication(Question):
         C / (1 + lag) <= count in the sample <= C,   always
 
     While all items fit into the sample (N <= T), rows have confidence 1: `distinct`, `once` and shares are exact,
-    quantiles are so up to the lag. Above a confidence of 0.95 bounds may be wider, as the normal law asks for.
+    quantiles are so up to the lag. Above a confidence of 0.996 bounds may be wider, as the normal law asks for.
     """
 
     name = "duplication"

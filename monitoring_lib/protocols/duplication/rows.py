@@ -15,17 +15,17 @@ from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.duplication import intervals
 
 
-def sample_rows(ask: Ask, moment: Moment, sample: Mapping[str, int], level: int, slack: Fraction) -> Answers:
-    """The rows of a sample at a level whose counts C0 bound the true ones: ``C0 <= C <= (1 + slack) C0``."""
+def sample_rows(ask: Ask, moment: Moment, sample: Mapping[str, int], chance: float, slack: Fraction) -> Answers:
+    """The rows of a sample that each item is in with this chance; its counts: ``C0 <= C <= (1 + slack) C0``."""
     if not sample:
         return Answers.of()
-    asked, size, confidence = ask.params.ask, len(sample), 1.0 if level == 0 else ask.confidence
-    width, distinct = intervals.widest(ask.params.sample, ask.confidence), float(size << level)
+    asked, size, confidence = ask.params.ask, len(sample), 1.0 if chance == 1 else ask.confidence
+    width, distinct = intervals.widest(ask.params.sample, ask.confidence), size / chance
     rows: list[tuple[str, float, float, float]] = []
 
     def count_items(key: str, sampled: int) -> None:
-        estimate = float(sampled << level)
-        bounds = intervals.number(sampled, level, ask.confidence)
+        estimate = sampled / chance
+        bounds = intervals.number(sampled, chance, ask.confidence)
         rows.append((key, estimate, *intervals.narrowed(estimate, *bounds, width * distinct)))
 
     if asked.distinct:
@@ -35,13 +35,13 @@ def sample_rows(ask: Ask, moment: Moment, sample: Mapping[str, int], level: int,
     ordered = sorted(sample.values())
     for quantile in asked.quantiles:
         at = intervals.rank_of(quantile, size)
-        first, last = (at, at) if level == 0 else intervals.ranks(quantile, size, ask.confidence)
+        first, last = (at, at) if chance == 1 else intervals.ranks(quantile, size, ask.confidence)
         low, high = ordered[max(first, 1) - 1] if first else 1, math.inf
         if last <= size:
             high = float(math.floor((1 + slack) * ordered[last - 1]))
         rows.append((f"q{quantile}", ordered[at - 1], low, high))
     for name, satisfying in satisfied(ask, list(sample)).items():
-        bounds = intervals.share(satisfying, size, level, ask.confidence)
+        bounds = intervals.share(satisfying, size, chance, ask.confidence)
         rows.append((f"share:{name}", satisfying / size, *intervals.narrowed(satisfying / size, *bounds, width)))
     return Answers.of(
         Answer(COORDINATOR, moment.end, key, None, estimate, low, high, confidence) for key, estimate, low, high in rows

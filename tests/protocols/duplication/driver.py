@@ -21,10 +21,12 @@ EVERYTHING = Asked(distinct=True, once=True, quantiles=(0.5, 0.9), shares={"shor
 
 def ask_of(
     kind: type[Method], sample: int = 20, lag: str = "0.1", seed: int = 0, asked: Asked = EVERYTHING,
-    window: Window | None = None,
+    window: Window | None = None, confidence: float = 0.95,
 ) -> Ask:  # fmt: skip
     params = DuplicationParams(sample=sample, lag=Decimal(lag), ask=asked)
-    return Ask(params, kind.Options(seed=seed), window or Window(), epoch=EPOCH, tick=EPOCH)
+    return Ask(
+        params, kind.Options(seed=seed), window or Window(), epoch=EPOCH, tick=EPOCH, confidence=confidence
+    )  # fmt: skip
 
 
 class Watch:

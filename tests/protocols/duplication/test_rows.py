@@ -73,6 +73,24 @@ def test_bounds_hold_as_often_as_they_say_over_many_seeds() -> None:
     assert broken <= most_broken(runs, 0.95)
 
 
+@pytest.mark.parametrize(("confidence", "fullest"), [(0.95, 1.0), (0.99, 1.3)])
+def test_a_high_confidence_keeps_the_sample_fuller_and_the_width_the_same(confidence: float, fullest: float) -> None:
+    runs, broken, filled, levels = 20, 0.0, [], []
+    for seed in range(runs):
+        watch = Watch(LocalCounts, sample=100, seed=seed, confidence=confidence)
+        for epoch in range(4):
+            watch.step({site: [f"{epoch}/{number}" for number in range(100 << epoch)] for site in "ab"})
+            filled.append(len(watch.sample) / 100)
+        widths = [verdict for verdict in watch.verdicts if verdict.promise == "no wider than"]
+        assert all(verdict.kept and verdict.allowed == pytest.approx(0.6) for verdict in widths)
+        held = [verdict.kept for verdict in watch.verdicts if verdict.promise == "within bounds"]
+        broken += held.count(False) / len(held)
+        levels.append(watch.coordinator.level)
+    assert broken <= most_broken(runs, confidence)
+    assert fullest * 0.6 < np.mean(filled) < 1
+    assert min(levels) > 3
+
+
 @pytest.mark.parametrize(("items", "share"), [(30, 0.3), (90, 0.02), (400, 0.5)])
 def test_intervals_of_numbers_and_shares_cover_as_often_as_they_say(items: int, share: float) -> None:
     rng, capacity, runs = np.random.default_rng(items), 25, 400
@@ -83,9 +101,9 @@ def test_intervals_of_numbers_and_shares_cover_as_often_as_they_say(items: int, 
         while np.count_nonzero(levels >= level) > capacity:
             level += 1
         sampled = np.flatnonzero(levels >= level)
-        low, high = intervals.number(len(sampled), level, 0.95)
+        low, high = intervals.number(len(sampled), 0.5**level, 0.95)
         missed["number"] += not low <= items <= high
-        low, high = intervals.share(int(np.count_nonzero(sampled < satisfying)), len(sampled), level, 0.95)
+        low, high = intervals.share(int(np.count_nonzero(sampled < satisfying)), len(sampled), 0.5**level, 0.95)
         missed["share"] += not low <= satisfying / items <= high
     assert max(missed.values()) <= most_broken(runs, 0.95)
 
@@ -106,7 +124,8 @@ def test_a_bound_is_never_wider_than_promised_and_still_holds_the_estimate() -> 
     assert (low, high) == (6.0, 20.0)
     assert intervals.widest(900, 0.95) == pytest.approx(0.2)
     assert intervals.widest(900, 0.8) == pytest.approx(0.2)
-    assert intervals.widest(900, 0.99) > 0.2
+    assert intervals.widest(900, 0.996) == pytest.approx(0.2)
+    assert intervals.widest(900, 0.9999) > 0.2
 
 
 def test_the_judge_notices_wrong_numbers_missing_rows_and_wide_bounds() -> None:
@@ -135,6 +154,8 @@ def test_a_changed_lag_or_ask_goes_on_and_a_larger_sample_or_another_seed_does_n
     assert not now.continues(ask_of(LocalCounts, sample=40))
     assert not now.continues(ask_of(LocalCounts, sample=50, seed=1))
     assert not now.continues(ask_of(LocalCounts, sample=50, window=Window(reset=3)))
+    assert now.continues(ask_of(LocalCounts, sample=50, confidence=0.8))
+    assert not now.continues(ask_of(LocalCounts, sample=50, confidence=0.99))  # its levels are in finer steps
 
 
 @pytest.mark.parametrize("kind", EVERY[:3], ids=lambda kind: kind.name)

@@ -12,7 +12,7 @@ from monitoring_lib.answers import Answers
 from monitoring_lib.codec import Names
 from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import ALL, Delivery, Post
-from monitoring_lib.protocols.duplication.levels import fitting_level, raise_to, reaching
+from monitoring_lib.protocols.duplication.levels import Levels
 from monitoring_lib.protocols.duplication.question import lag_of
 from monitoring_lib.protocols.duplication.rows import sample_rows
 from monitoring_lib.protocols.duplication.sampled.letters import Increments, SampleLevel, Totals
@@ -30,7 +30,7 @@ class SampleCoordinator(InnerRole[SampleState]):
 
     def __init__(self, ask: Ask, slack: Slack, sharing: Sharing) -> None:
         super().__init__(ask)
-        self._slack, self._sharing = slack, sharing
+        self._slack, self._sharing, self._levels = slack, sharing, Levels.of(ask)
 
     def start(self, node: str) -> SampleState:
         return SampleState()
@@ -58,8 +58,8 @@ class SampleCoordinator(InnerRole[SampleState]):
     def _add(self, state: SampleState, letter: Increments) -> None:
         if letter.level > state.level:
             state.level = letter.level
-            raise_to(state.level, self.ask.options.seed, state.sample)
-        kept = reaching(letter.names, state.level, self.ask.options.seed).tolist()
+            self._levels.raise_to(state.level, state.sample)
+        kept = self._levels.reaching(letter.names, state.level).tolist()
         pairs = zip(letter.names, letter.increments.tolist(), kept, strict=True)
         for name, increment, stays in pairs:
             if stays:
@@ -68,9 +68,8 @@ class SampleCoordinator(InnerRole[SampleState]):
     def _fit(self, state: SampleState) -> None:
         """All rises of an epoch come before any reply."""
         if len(state.sample) > self.ask.params.sample:
-            names, seed = sorted(state.sample), self.ask.options.seed
-            state.level = fitting_level(names, state.level, self.ask.params.sample, seed)
-            raise_to(state.level, seed, state.sample)
+            state.level = self._levels.fitting(sorted(state.sample), state.level, self.ask.params.sample)
+            self._levels.raise_to(state.level, state.sample)
 
     def _replies(self, state: SampleState, moment: Moment, inbox: Sequence[Delivery]) -> Iterable[Post]:
         if self._sharing == "all":
@@ -95,7 +94,7 @@ class SampleCoordinator(InnerRole[SampleState]):
 
     def answers(self, state: SampleState, moment: Moment) -> Answers:
         slack = self._slack.together(map(Fraction, state.allotments.values()))
-        return sample_rows(self.ask, moment, dict(state.sample.items()), state.level, slack)
+        return sample_rows(self.ask, moment, dict(state.sample.items()), self._levels.chance(state.level), slack)
 
     def certificate(self, state: SampleState, moment: Moment) -> str:
         slack = float(self._slack.together(map(Fraction, state.allotments.values())))
@@ -109,7 +108,7 @@ class SampleCoordinator(InnerRole[SampleState]):
         if len(state.sample) > self.ask.params.sample:
             return [f"{len(state.sample)} items are sampled, where {self.ask.params.sample} are allowed"]
         names = sorted(state.sample)
-        kept = reaching(names, state.level, self.ask.options.seed).tolist()
+        kept = self._levels.reaching(names, state.level).tolist()
         return [f"{name!r} is below level {state.level}" for name, stays in zip(names, kept, strict=True) if not stays]
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from monitoring_lib.methods import Ask, Keys, Method
+from monitoring_lib.protocols.duplication.levels import Levels
 from monitoring_lib.protocols.duplication.question import Duplication
 from monitoring_lib.protocols.duplication.sampled.coordinator import SampleCoordinator, Sharing
 from monitoring_lib.protocols.duplication.sampled.letters import Increments, SampleLevel, Totals
@@ -25,7 +26,8 @@ class SamplingOptions(Keys):
 
 
 class _Sampling(Method):
-    """States go on when the rows or the lag change, or the sample shrinks; another draw is another sample."""
+    """States go on when the rows or the lag change, or the sample shrinks; another draw, also by other steps between
+    levels, is another sample."""
 
     question = Duplication()
     Options = SamplingOptions
@@ -46,6 +48,7 @@ class _Sampling(Method):
         return (
             before.window == self.ask.window
             and before.options == self.ask.options
+            and Levels.of(before) == Levels.of(self.ask)
             and before.params.sample >= self.ask.params.sample
         )
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from monitoring_lib.codec import Names
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post
-from monitoring_lib.protocols.duplication.levels import fitting_level, raise_to, reaching
+from monitoring_lib.protocols.duplication.levels import Levels
 from monitoring_lib.protocols.duplication.question import lag_of
 from monitoring_lib.protocols.duplication.sampled.letters import Increments, SampleLevel, Totals
 from monitoring_lib.protocols.duplication.sampled.slack import Slack
@@ -26,7 +26,7 @@ class SamplingSite(SiteRole[SamplingSiteState]):
 
     def __init__(self, ask: Ask, slack: Slack) -> None:
         super().__init__(ask)
-        self._slack, self._lag = slack, lag_of(ask)
+        self._slack, self._lag, self._levels = slack, lag_of(ask), Levels.of(ask)
 
     def start(self, node: str) -> SamplingSiteState:
         return SamplingSiteState(node)
@@ -62,7 +62,7 @@ class SamplingSite(SiteRole[SamplingSiteState]):
 
     def _take_in(self, state: SamplingSiteState, arriving: Counts) -> list[str]:
         """Adds what happened to the items that reach the level; those items."""
-        kept = reaching(arriving.names, state.level, self.ask.options.seed) if len(arriving) else np.zeros(0, np.bool_)
+        kept = self._levels.reaching(arriving.names, state.level) if len(arriving) else np.zeros(0, np.bool_)
         if not kept.any():
             return []
         names: list[str] = arriving.names.column.filter(pa.array(kept)).to_pylist()
@@ -71,18 +71,17 @@ class SamplingSite(SiteRole[SamplingSiteState]):
 
     def _fit(self, state: SamplingSiteState) -> bool:
         """A site alone with more items than the sample holds knows that the level must rise; whether it did."""
-        capacity, seed = self.ask.params.sample, self.ask.options.seed
+        capacity = self.ask.params.sample
         if len(state.counts) <= capacity:
             return False
-        self._rise(state, fitting_level(sorted(state.counts), state.level, capacity, seed))
+        self._rise(state, self._levels.fitting(sorted(state.counts), state.level, capacity))
         return True
 
     def _rise(self, state: SamplingSiteState, level: int) -> None:
         if level > state.level:
             state.level = level
-            known = state.counts
-            raise_to(level, self.ask.options.seed, known, state.told)
-            raise_to(level, self.ask.options.seed, state.totals)
+            self._levels.raise_to(level, state.counts, state.told)
+            self._levels.raise_to(level, state.totals)
 
     def _outgrown(self, state: SamplingSiteState, touched: list[str], slack: Fraction) -> tuple[list[str], list[int]]:
         """The items whose count has run ahead too far, with what is to be told of them; it counts as told."""
@@ -98,7 +97,7 @@ class SamplingSite(SiteRole[SamplingSiteState]):
         return names, increments
 
     def _hear(self, state: SamplingSiteState, letter: Totals) -> None:
-        kept = reaching(letter.names, state.level, self.ask.options.seed).tolist()
+        kept = self._levels.reaching(letter.names, state.level).tolist()
         pairs = zip(letter.names, letter.totals.tolist(), kept, strict=True)
         heard = [(name, total) for name, total, stays in pairs if stays]
         state.totals.set_all([name for name, _ in heard], [total for _, total in heard])
