@@ -35,6 +35,7 @@ def recent_counts(write: bool) -> None:
 def self_join_size(write: bool) -> None:
     say(_window_join.HEAD)
     found = _window_join.costs(twitter(), flights(), (2, 32, 256), say)
+    say("\n".join(_window_join.missed(found)) or "all targets met")
     if write:
         table = "\n".join([_window_join.HEAD, *(each.line() for each in found)])
         _put("self-join-size", {"figures": table})
