@@ -21,19 +21,26 @@ class Lists:
         """How many sites name an item on their own account."""
         self.of_site: dict[str, dict[str, int]] = {}
         """Each site's list, as the state codes it."""
+        stored: dict[str, list[Pair]] = {}
         for (site, item), code in state.lists.items():
-            self._enter(site, item, code)
+            stored.setdefault(site, []).append((item, code))
+        for site, entries in stored.items():
+            self._enter(site, entries)
 
-    def _enter(self, site: str, item: str, code: int) -> None:
-        own = self.of_site.setdefault(site, {})
-        before = own.get(item, 0)
-        own[item] = code
-        if item in self.by_item:
-            self.by_item[item][site] = code >> 1
-            self.totals[item] += (code >> 1) - (before >> 1)
-            self.namers[item] += (code & 1) - (before & 1)
-        else:
-            self.by_item[item], self.totals[item], self.namers[item] = {site: code >> 1}, code >> 1, code & 1
+    def _enter(self, site: str, entries: Iterable[Pair]) -> None:
+        """Items with their codes, new ones and changed ones."""
+        own, by_item, totals, namers = self.of_site.setdefault(site, {}), self.by_item, self.totals, self.namers
+        for item, code in entries:
+            value, before = code >> 1, own.get(item, 0)
+            own[item] = code
+            sums = by_item.get(item)
+            if sums is None:
+                by_item[item], totals[item], namers[item] = {site: value}, value, code & 1
+            else:
+                sums[site] = value
+                totals[item] += value - (before >> 1)
+                if (code ^ before) & 1:
+                    namers[item] += (code & 1) - (before & 1)
 
     def _leave(self, site: str, item: str) -> None:
         code, sums = self.of_site[site].pop(item), self.by_item[item]
@@ -51,10 +58,9 @@ class Lists:
         for item in gone:
             self._leave(site, item)
         new = [item for item in letter.names[: letter.own] if not self.namers.get(item)]
-        for at, (item, value) in enumerate(zip(letter.names, letter.sums, strict=True)):
-            code = 2 * value + (at < letter.own)
-            self._enter(site, item, code)
-            self.state.lists.set((site, item), code)
+        codes = [2 * value + (at < letter.own) for at, value in enumerate(letter.sums)]
+        self._enter(site, zip(letter.names, codes, strict=True))
+        self.state.lists.set_all([(site, item) for item in letter.names], codes)
         if site not in self.state.unlisted or self.state.unlisted.get(site) != letter.largest_unlisted:
             self.state.unlisted.set(site, letter.largest_unlisted)
         return new
