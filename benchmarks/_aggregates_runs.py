@@ -15,12 +15,13 @@ from monitoring_lib.engine import Network
 from monitoring_lib.epochs import Clock
 from monitoring_lib.methods import Ask, Method, Moment
 from monitoring_lib.names import Names
-from monitoring_lib.network import Roster, node_of_site
+from monitoring_lib.network import node_of_site
 from monitoring_lib.protocols import find_method
 from monitoring_lib.protocols.aggregates.question import AggregatesParams
 from monitoring_lib.protocols.aggregates.readings import Readings
 from monitoring_lib.replay import Replay
 from monitoring_lib.summaries import Measure
+from monitoring_lib.topology import Roster
 
 Queries = Sequence[Mapping[str, Any]]
 

@@ -26,8 +26,8 @@ from benchmarks.kernels import written
 from monitoring_lib.engine import Network
 from monitoring_lib.methods import Moment
 from monitoring_lib.names import Names
-from monitoring_lib.network import Roster
 from monitoring_lib.protocols.aggregates.readings import Readings
+from monitoring_lib.topology import Roster
 
 PROJECT = Path(__file__).resolve().parents[1]
 PAGE = PROJECT / "docs" / "aggregates.md"

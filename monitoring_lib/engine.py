@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from monitoring_lib.answers import Answers
 from monitoring_lib.errors import ProtocolError
 from monitoring_lib.methods import Method, Moment
-from monitoring_lib.network import Delivery, Message, Post, is_site, settle, stamp
+from monitoring_lib.network import Delivery, Message, Post, is_site
+from monitoring_lib.settling import settle, stamp
 from monitoring_lib.summaries import Cell
 
 States = dict[str, Any]

@@ -18,8 +18,9 @@ from monitoring_lib.codec import Image
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.epochs import Window
 from monitoring_lib.errors import UsageError
-from monitoring_lib.network import Delivery, Letter, Post, Roster, Star, Topology
+from monitoring_lib.network import Delivery, Letter, Post
 from monitoring_lib.summaries import Measure, Summary
+from monitoring_lib.topology import Roster, Star, Topology
 
 
 class Keys(BaseModel):

@@ -15,8 +15,9 @@ from monitoring_lib.answers import Answers, Verdicts
 from monitoring_lib.engine import Network, Settled
 from monitoring_lib.epochs import Clock, Window
 from monitoring_lib.methods import Method, Moment, Question, Truth
-from monitoring_lib.network import Roster, node_of_site
+from monitoring_lib.network import node_of_site
 from monitoring_lib.summaries import Cell, Summary
+from monitoring_lib.topology import Roster
 
 Synopses = Mapping[str, Any]
 """By site."""

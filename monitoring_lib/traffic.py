@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitoring_lib.methods import Moment
-from monitoring_lib.network import COORDINATOR, Message, Tree
+from monitoring_lib.network import COORDINATOR, Message
+from monitoring_lib.topology import Tree
 
 Link = tuple[str, str]
 """The lower and the upper end."""

@@ -14,20 +14,9 @@ from monitoring_lib.engine import InnerNodes, LocalSites, Network, replay, resol
 from monitoring_lib.errors import CodecError, ProtocolError
 from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, InnerRole, Keys, Method, Moment, NoOptions, Question, Role, SiteRole, Truth
-from monitoring_lib.network import (
-    ALL,
-    COORDINATOR,
-    Delivery,
-    Letter,
-    Mesh,
-    Message,
-    Post,
-    Roster,
-    Topology,
-    Tree,
-    is_site,
-)
+from monitoring_lib.network import ALL, COORDINATOR, Delivery, Letter, Message, Post, is_site
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Mesh, Roster, Topology, Tree
 
 
 @dataclass(slots=True)

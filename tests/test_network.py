@@ -11,23 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitoring_lib.errors import CodecError, ProtocolError
-from monitoring_lib.network import (
-    ALL,
-    COORDINATOR,
-    Letter,
-    Mesh,
-    Message,
-    Post,
-    Roster,
-    Star,
-    Topology,
-    Tree,
-    is_site,
-    node_of_site,
-    settle,
-    site_of_node,
-    stamp,
-)
+from monitoring_lib.network import ALL, COORDINATOR, Letter, Message, Post, is_site, node_of_site, site_of_node
+from monitoring_lib.settling import settle, stamp
+from monitoring_lib.topology import Mesh, Roster, Star, Topology, Tree
 
 SITES = ("a", "b", "c", "d", "e")
 

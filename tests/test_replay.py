@@ -15,13 +15,14 @@ from monitoring_lib.epochs import Clock, Window
 from monitoring_lib.errors import DataError
 from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, Method, Moment
-from monitoring_lib.network import COORDINATOR, Mesh, Tree
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols import methods
 from monitoring_lib.protocols.topk.caching import Caching
 from monitoring_lib.protocols.topk.question import TopKParams
 from monitoring_lib.replay import History, Replay, Step, is_partial
 from monitoring_lib.summaries import Cell
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Mesh, Tree
 from tests.laws.grouping import synopsis_of
 from tests.laws.questions import EPOCH, makers
 from tests.laws.toys import TOYS

@@ -14,9 +14,10 @@ from jobs.auditing.scope import Stretch
 from jobs.epoch.cursor import Cursor
 from monitoring_lib.answers import Answers, Verdict, Verdicts
 from monitoring_lib.methods import Moment
-from monitoring_lib.network import COORDINATOR, Roster, Topology, node_of_site
+from monitoring_lib.network import COORDINATOR, node_of_site
 from monitoring_lib.replay import Witness, is_partial
 from monitoring_lib.summaries import Intake
+from monitoring_lib.topology import Roster, Topology
 
 PARTIAL = "partial where data is missing, and only there"
 """The promise that every answer gives beside those of its question."""

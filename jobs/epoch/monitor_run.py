@@ -11,7 +11,8 @@ from jobs.epoch.plan import PastEpoch, Plan, PlannedEpoch
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.epochs import Clock
 from monitoring_lib.methods import Method, Moment
-from monitoring_lib.network import Roster, Topology, node_of_site
+from monitoring_lib.network import node_of_site
+from monitoring_lib.topology import Roster, Topology
 
 
 @dataclass(frozen=True)

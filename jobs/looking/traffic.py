@@ -15,9 +15,10 @@ from jobs.looking.sealed import SealedEpoch
 from jobs.looking.sealed_chain import SealedChain
 from jobs.terminal.wording import size
 from monitoring_lib.config import Monitor, Source
-from monitoring_lib.network import COORDINATOR, Topology, Tree
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols import find_method
 from monitoring_lib.tables import MESSAGES, WRITES
+from monitoring_lib.topology import Topology, Tree
 
 
 @dataclass(frozen=True)

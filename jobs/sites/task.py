@@ -19,7 +19,8 @@ from monitoring_lib.answers import Answers
 from monitoring_lib.codec import decode
 from monitoring_lib.engine import Nothing, receive, replay
 from monitoring_lib.methods import Method, Moment
-from monitoring_lib.network import Message, node_of_site, stamp
+from monitoring_lib.network import Message, node_of_site
+from monitoring_lib.settling import stamp
 from monitoring_lib.states import Kept
 from monitoring_lib.summaries import Summary
 

@@ -16,10 +16,11 @@ from monitoring_lib.answers import Answers, Verdict
 from monitoring_lib.engine import InnerNodes, LocalSites, Sites, replay, resolve
 from monitoring_lib.epochs import Clock, Window
 from monitoring_lib.methods import Ask, Method, Moment
-from monitoring_lib.network import Message, Roster, is_site, node_of_site
+from monitoring_lib.network import Message, is_site, node_of_site
 from monitoring_lib.protocols import methods
 from monitoring_lib.replay import History, Witness, is_partial
 from monitoring_lib.summaries import Cell, Summary
+from monitoring_lib.topology import Roster
 from tests.laws.grouping import synopsis_of
 from tests.laws.questions import EPOCH, Event, Maker, makers
 from tests.laws.toys import TOYS

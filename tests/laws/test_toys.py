@@ -11,10 +11,11 @@ import pytest
 from monitoring_lib.codec import encode
 from monitoring_lib.epochs import Clock, Window
 from monitoring_lib.methods import Ask, Keys, Method
-from monitoring_lib.network import COORDINATOR, Tree
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.replay import Replay, Step
 from monitoring_lib.summaries import Cell, Intake, Measure, Rows
 from monitoring_lib.synopses.fm import FM
+from monitoring_lib.topology import Tree
 from tests.laws.grouping import rows_of, synopsis_of
 from tests.laws.questions import EPOCH, Event, makers
 from tests.laws.toys import TOYS

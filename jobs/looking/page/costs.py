@@ -11,8 +11,9 @@ from jobs.lake.store import Condition
 from jobs.looking.page.shown import Shown
 from jobs.looking.sealed import find_epoch
 from jobs.looking.traffic import loads_of, shipped_by_epoch
-from monitoring_lib.network import Tree, is_site, site_of_node
+from monitoring_lib.network import is_site, site_of_node
 from monitoring_lib.tables import MESSAGES
+from monitoring_lib.topology import Tree
 
 MOST_LINKS = 60
 

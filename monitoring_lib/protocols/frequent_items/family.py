@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from monitoring_lib.methods import Ask, InnerRole, Method, Role
-from monitoring_lib.network import COORDINATOR, Roster, Topology
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.frequent_items.question import FrequentItems
 from monitoring_lib.protocols.frequent_items.trees import tree_of
+from monitoring_lib.topology import Roster, Topology
 
 
 class FrequentItemsMethod(Method):

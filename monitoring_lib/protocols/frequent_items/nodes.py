@@ -9,7 +9,8 @@ from typing import TypeVar
 from monitoring_lib.codec import Image
 from monitoring_lib.errors import DataError
 from monitoring_lib.methods import Ask, InnerRole, Moment
-from monitoring_lib.network import Delivery, Post, Tree
+from monitoring_lib.network import Delivery, Post
+from monitoring_lib.topology import Tree
 from monitoring_lib.unstored import Unstored
 
 S = TypeVar("S", bound=Image)

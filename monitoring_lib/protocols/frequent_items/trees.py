@@ -9,7 +9,8 @@ from pydantic import Field
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.key_texts import ExpressionText, NameText
 from monitoring_lib.methods import Keys
-from monitoring_lib.network import COORDINATOR, Roster, Tree, site_of_node
+from monitoring_lib.network import COORDINATOR, site_of_node
+from monitoring_lib.topology import Roster, Tree
 
 ROOT = "root"
 """What a monitor's file calls the root in `parents`."""

@@ -12,9 +12,10 @@ from jobs.lake.seals import Seal
 from monitoring_lib.answers import Answer, Answers
 from monitoring_lib.epochs import Clock, to_microseconds
 from monitoring_lib.methods import Method, Moment
-from monitoring_lib.network import Roster, node_of_site
+from monitoring_lib.network import node_of_site
 from monitoring_lib.synopses.counts import Counts
 from monitoring_lib.tables import ANSWERS, EVENTS, VALIDATIONS
+from monitoring_lib.topology import Roster
 from tests.jobs.pipeline.deployment import BUSIEST, HOUR, RECENT, SOURCE, Deployment, shopping
 
 pytestmark = pytest.mark.spark

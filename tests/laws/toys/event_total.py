@@ -13,8 +13,9 @@ from monitoring_lib.answers import Answers, Verdicts
 from monitoring_lib.codec import Image
 from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, Moment, Truth
-from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post, Roster, Topology, Tree
+from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Roster, Topology, Tree
 from tests.laws.toys.plain import PlainInner, PlainMethod, PlainQuestion, PlainSite, judge_number, number
 
 FANOUT = 2

@@ -14,8 +14,9 @@ from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
 from monitoring_lib.codec import Image
 from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, Keys, Method, Moment, NoOptions, Question, SiteRole, Truth
-from monitoring_lib.network import Delivery, Letter, Mesh, Post, Roster, Topology
+from monitoring_lib.network import Delivery, Letter, Post
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Mesh, Roster, Topology
 
 
 class Maximum(Question):

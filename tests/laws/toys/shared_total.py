@@ -13,8 +13,9 @@ from monitoring_lib.answers import Answer, Answers, Verdict, Verdicts
 from monitoring_lib.codec import Image
 from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, Method, Moment, SiteRole, Truth
-from monitoring_lib.network import ALL, Delivery, Letter, Mesh, Post, Roster, Topology
+from monitoring_lib.network import ALL, Delivery, Letter, Post
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Mesh, Roster, Topology
 from tests.laws.toys.plain import PlainQuestion, judge_row
 
 

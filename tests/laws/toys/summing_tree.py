@@ -17,8 +17,9 @@ from monitoring_lib.answers import Answer, Answers
 from monitoring_lib.codec import Image, Ints, Words
 from monitoring_lib.hashing import hash_integers, hash_text
 from monitoring_lib.methods import Ask, InnerRole, Method, Moment, NoOptions, Role, SiteRole
-from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post, Roster, Topology, Tree
+from monitoring_lib.network import COORDINATOR, Delivery, Letter, Post
 from monitoring_lib.tally import Tally
+from monitoring_lib.topology import Roster, Topology, Tree
 from tests.laws.toys.running_sum import BUSY, CELLS, RunningSum, TickSums, leaving_at, none, summed
 
 REGIONS = 3

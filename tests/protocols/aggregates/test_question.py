@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from monitoring_lib.answers import Answers
-from monitoring_lib.network import Roster
 from monitoring_lib.protocols.aggregates import filters, site
 from monitoring_lib.protocols.aggregates.question import Aggregates
 from monitoring_lib.protocols.aggregates.readings import Readings
+from monitoring_lib.topology import Roster
 from tests.protocols.aggregates.driver import Network, cut, method, walks
 
 TICKS = 20

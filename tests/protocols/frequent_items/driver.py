@@ -9,11 +9,12 @@ from typing import Any
 from monitoring_lib.engine import Network
 from monitoring_lib.epochs import Clock, Window
 from monitoring_lib.methods import Ask, Method, Moment
-from monitoring_lib.network import COORDINATOR, Roster
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.frequent_items.bounds import Bounds
 from monitoring_lib.protocols.frequent_items.question import FrequentItemsParams
 from monitoring_lib.replay import Replay, Step
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Roster
 from monitoring_lib.traffic import Loads
 
 Sums = Mapping[str, int]

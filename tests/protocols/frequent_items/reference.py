@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from monitoring_lib.network import COORDINATOR, Tree
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.frequent_items.gradient.tolerances import ToleranceGradient
+from monitoring_lib.topology import Tree
 
 Numbers = dict[str, Fraction]
 

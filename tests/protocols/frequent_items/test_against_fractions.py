@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from monitoring_lib.network import Tree
 from monitoring_lib.protocols.frequent_items.bounds import Bounds
 from monitoring_lib.protocols.frequent_items.gradient import Gradient, tolerances
 from monitoring_lib.replay import Step
+from monitoring_lib.topology import Tree
 from tests.protocols.frequent_items.driver import broken, method, run
 from tests.protocols.frequent_items.reference import BoundsReference, GradientReference
 

@@ -11,11 +11,12 @@ from pydantic import ValidationError
 
 from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Method
-from monitoring_lib.network import COORDINATOR, Roster, Tree
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.frequent_items.bounds import Bounds
 from monitoring_lib.protocols.frequent_items.gradient import Gradient
 from monitoring_lib.protocols.frequent_items.question import FrequentItems
 from monitoring_lib.protocols.frequent_items.trees import TreeParams, tree_faults, tree_of
+from monitoring_lib.topology import Roster, Tree
 from tests.protocols.frequent_items.driver import broken, items, loads, method, run, total
 
 

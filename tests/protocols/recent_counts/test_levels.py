@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from monitoring_lib.codec import Names
-from monitoring_lib.network import Tree
 from monitoring_lib.protocols.recent_counts.merged import Merged
 from monitoring_lib.protocols.recent_counts.merged.design import Design
 from monitoring_lib.protocols.recent_counts.merged.log import Log
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches, merged
 from monitoring_lib.protocols.recent_counts.merged.view import MergedView
 from monitoring_lib.tick_counts import TickCounts
+from monitoring_lib.topology import Tree
 from tests.protocols.recent_counts.driver import Driver, ask, certainly_kept, rows
 from tests.synopses.test_window_merge import CUTOFF, after_cutoff, overstated, overstated_merge, replayed_before
 

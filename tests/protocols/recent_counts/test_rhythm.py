@@ -7,10 +7,10 @@ from dataclasses import replace
 from random import Random
 
 from monitoring_lib.methods import Method
-from monitoring_lib.network import Roster, Tree
 from monitoring_lib.protocols.recent_counts.every_update import EveryUpdate
 from monitoring_lib.protocols.recent_counts.merged import Merged
 from monitoring_lib.summaries import Measure
+from monitoring_lib.topology import Roster, Tree
 from tests.protocols.recent_counts.driver import EPOCH, TICKS, Driver, ask, certainly_kept, rows
 
 X = [{"name": "x", "point": "x", "range": "30s"}]

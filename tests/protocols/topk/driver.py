@@ -15,12 +15,12 @@ from monitoring_lib.engine import Network, Settled, replay
 from monitoring_lib.epochs import Window
 from monitoring_lib.errors import ProtocolError
 from monitoring_lib.methods import Ask, Moment
-from monitoring_lib.network import Star
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.question import TopKParams
 from monitoring_lib.replay import History, Witness, is_partial
 from monitoring_lib.states import Kept, Mark, keep, mark, restore
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Star
 
 Epoch = Mapping[str, Mapping[str, int]]
 """Site to item to what happened."""

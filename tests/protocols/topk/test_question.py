@@ -17,10 +17,11 @@ from monitoring_lib.epochs import Window
 from monitoring_lib.errors import DataError
 from monitoring_lib.item_counts import ItemCounts
 from monitoring_lib.methods import Ask, Moment, NoOptions
-from monitoring_lib.network import COORDINATOR, Star
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.topk.question import TopK, TopKParams, TopKTruth, ranked, refuse_negative, tolerance_of
 from monitoring_lib.summaries import Cell, Measure, Rows
 from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.topology import Star
 
 NOTHING = Counts()
 

@@ -15,13 +15,14 @@ from benchmarks._topk_traces import TRACES
 from monitoring_lib.answers import Answer, Answers
 from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Moment
-from monitoring_lib.network import COORDINATOR, Star
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.topk.caching import Caching
 from monitoring_lib.protocols.topk.constraints import Constraints
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.margins import Margins
 from monitoring_lib.protocols.topk.methods import METHODS
 from monitoring_lib.protocols.topk.question import TopK, TopKParams, within_share
+from monitoring_lib.topology import Star
 from tests.protocols.topk.driver import Run, ask_for, run_story, story
 from tests.protocols.topk.test_promise import OPTIONS
 

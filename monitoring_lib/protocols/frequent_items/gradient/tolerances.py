@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Literal
 
 from monitoring_lib.methods import Ask
-from monitoring_lib.network import COORDINATOR, Tree
+from monitoring_lib.network import COORDINATOR
+from monitoring_lib.topology import Tree
 
 Strategy = Literal["zero", "full", "min-root-load", "worst-case", "mixed"]
 

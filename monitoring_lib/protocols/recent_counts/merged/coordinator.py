@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from monitoring_lib.answers import Answers
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, InnerRole, LookUp, Moment
-from monitoring_lib.network import COORDINATOR, Delivery, Post, Tree
+from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.recent_counts.asking import look_up
 from monitoring_lib.protocols.recent_counts.merged.design import Design
 from monitoring_lib.protocols.recent_counts.merged.letters import ToldSketches
@@ -18,6 +18,7 @@ from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
 from monitoring_lib.protocols.recent_counts.merged.view import MergedView
 from monitoring_lib.protocols.recent_counts.queries import Query
 from monitoring_lib.protocols.recent_counts.rows import answers_of
+from monitoring_lib.topology import Tree
 from monitoring_lib.unstored import Unstored
 
 

@@ -10,13 +10,14 @@ from pydantic import Field
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.hashing import hash_text
 from monitoring_lib.methods import Ask, Keys, Method, Role
-from monitoring_lib.network import COORDINATOR, Roster, Star, Topology, Tree
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.protocols.recent_counts.merged.coordinator import MergingCoordinator
 from monitoring_lib.protocols.recent_counts.merged.design import Design
 from monitoring_lib.protocols.recent_counts.merged.letters import Sketched
 from monitoring_lib.protocols.recent_counts.merged.node import MergingNode
 from monitoring_lib.protocols.recent_counts.merged.site import SketchingSite
 from monitoring_lib.protocols.recent_counts.question import RecentCounts
+from monitoring_lib.topology import Roster, Star, Topology, Tree
 
 MOST_NUMBERS = 1 << 25
 """64-bit numbers that the empty sketches of one site may take: 256 MiB."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, InnerRole, Moment
-from monitoring_lib.network import Delivery, Post, Tree
+from monitoring_lib.network import Delivery, Post
 from monitoring_lib.protocols.recent_counts.merged.design import Design
 from monitoring_lib.protocols.recent_counts.merged.letters import Sketched, ToldSketches
 from monitoring_lib.protocols.recent_counts.merged.rhythm import merges
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches, merged
+from monitoring_lib.topology import Tree
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitoring_lib.codec import Image
 from monitoring_lib.methods import Ask, Moment, SiteRole
-from monitoring_lib.network import COORDINATOR, Post, Tree
+from monitoring_lib.network import COORDINATOR, Post
 from monitoring_lib.protocols.recent_counts.merged.design import Design
 from monitoring_lib.protocols.recent_counts.merged.letters import ToldSketches
 from monitoring_lib.protocols.recent_counts.merged.log import MOST_ROWS, Log
@@ -19,6 +19,7 @@ from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
 from monitoring_lib.protocols.recent_counts.merged.view import candidates
 from monitoring_lib.tally import Tally
 from monitoring_lib.tick_counts import TickCounts
+from monitoring_lib.topology import Tree
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from monitoring_lib.methods import Ask, Method
-from monitoring_lib.network import Mesh, Roster, Topology
 from monitoring_lib.protocols.top_k_everywhere.full_lists.peer import AllSums, FullListsPeer
 from monitoring_lib.protocols.top_k_everywhere.question import TopKEverywhere
+from monitoring_lib.topology import Mesh, Roster, Topology
 
 
 class FullLists(Method):

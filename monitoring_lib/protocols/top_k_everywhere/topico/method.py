@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import Field
 
 from monitoring_lib.methods import Ask, Keys, Method
-from monitoring_lib.network import Mesh, Roster, Topology
 from monitoring_lib.protocols.top_k_everywhere.question import TopKEverywhere
 from monitoring_lib.protocols.top_k_everywhere.topico.letters import Candidates
 from monitoring_lib.protocols.top_k_everywhere.topico.peer import SURE, TopicoPeer
+from monitoring_lib.topology import Mesh, Roster, Topology
 
 
 class TopicoOptions(Keys):

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from monitoring_lib.engine import InnerNodes, LocalSites
 from monitoring_lib.methods import Ask, Moment
-from monitoring_lib.network import COORDINATOR, Message, Star, settle, stamp
+from monitoring_lib.network import COORDINATOR, Message
 from monitoring_lib.protocols.topk.adjusted import UNIT
 from monitoring_lib.protocols.topk.constraints import letters
 from monitoring_lib.protocols.topk.constraints.method import Constraints
 from monitoring_lib.protocols.topk.constraints.pads import is_pad, key_of_item, pads
 from monitoring_lib.protocols.topk.constraints.site import ConstraintsSite
+from monitoring_lib.settling import settle, stamp
+from monitoring_lib.topology import Star
 
 BIAS = 1 << 61
 """How much lower a member stands than its adjusted sum says."""
