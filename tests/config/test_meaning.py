@@ -92,33 +92,19 @@ def test_mappings_that_stand_in_no_file_are_checked_alike():
         config.parse_monitor({"name": "x", "question": "top-k"}, "here")
 
 
+def without_a_site() -> config.Source:
+    said = {
+        "name": "x", "format": "csv", "path": "x", "columns": {"time": "t"}, "epoch": "1d", "origin": "2001-01-01",
+    }  # fmt: skip
+    return config.parse_source(said, "here")
+
+
 def test_a_source_may_lack_a_site_outside_a_folder_only():
-    source = config.parse_source(
-        {
-            "name": "x",
-            "format": "csv",
-            "path": "x",
-            "columns": {"time": "t"},
-            "epoch": "1d",
-            "origin": "2001-01-01",
-        },
-        "here",
-    )
-    assert source.columns == {"time": "t"}
+    assert without_a_site().columns == {"time": "t"}
 
 
 def test_monitor_and_source_are_held_against_each_other():
-    source = config.parse_source(
-        {
-            "name": "x",
-            "format": "csv",
-            "path": "x",
-            "columns": {"time": "t"},
-            "epoch": "1d",
-            "origin": "2001-01-01",
-        },
-        "here",
-    )
+    source = without_a_site()
     monitor = config.parse_monitor(
         {"name": "m", "question": "top-k", "k": 1, "measure": "sum(value)", "window": "36h"}, "here"
     )

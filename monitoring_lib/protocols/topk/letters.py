@@ -11,6 +11,17 @@ from dataclasses import dataclass
 from monitoring_lib.network import Letter, NamesLetter
 
 
+class BorderLetter(Letter):
+    """Sums of a site, and a border for all its other objects, which is an entry too."""
+
+    __slots__ = ()
+    sums: list[int]
+
+    @property
+    def entries(self) -> int:
+        return len(self.sums) + 1
+
+
 @dataclass(slots=True)
 class SiteSums(NamesLetter, tag=1, version=1):
     """Sums of a site, as they are now."""
@@ -28,16 +39,12 @@ class Tell(NamesLetter, tag=22, version=1):
 
 
 @dataclass(slots=True)
-class Told(Letter, tag=23, version=1):
+class Told(BorderLetter, tag=23, version=1):
     """The sums asked for, in order, and the largest adjusted sum of all objects not asked for."""
 
     sums: list[int]
     border: int
     rate: int
-
-    @property
-    def entries(self) -> int:
-        return len(self.sums) + 1
 
 
 @dataclass(slots=True)
@@ -55,17 +62,13 @@ class Above(Letter, tag=25, version=1):
 
 
 @dataclass(slots=True)
-class FoundObjects(Letter, tag=26, version=1):
+class FoundObjects(BorderLetter, tag=26, version=1):
     """Objects found: the members' sums in order where they were asked for, then those of the names; the border."""
 
     names: list[str]
     sums: list[int]
     border: int
     rate: int
-
-    @property
-    def entries(self) -> int:
-        return len(self.sums) + 1
 
 
 @dataclass(slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from monitoring_lib.network import Letter
+from monitoring_lib.protocols.topk.letters import BorderLetter
 
 
 @dataclass(slots=True)
-class Request(Letter, tag=20, version=1):
+class Request(BorderLetter, tag=20, version=1):
     """A site's constraint fails: the sums of its members in order, then of the outsiders named, and its border.
 
     `number` is that of the last factors it got; a request made under older ones is void.
@@ -19,10 +20,6 @@ class Request(Letter, tag=20, version=1):
     sums: list[int]
     border: int
     rate: int
-
-    @property
-    def entries(self) -> int:
-        return len(self.sums) + 1
 
 
 @dataclass(slots=True)
