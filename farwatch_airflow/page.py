@@ -34,7 +34,7 @@ STATUS_OF = {ExitCode.WRONG_USE: 404, ExitCode.RETRY: 503, ExitCode.NOT_NOW: 409
 
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 """How monitors are called. Nothing else of a request becomes part of a query, but numbers and times."""
-Monitor = Annotated[str, PathParameter(description="name of a monitor", max_length=200)]
+MonitorPath = Annotated[str, PathParameter(description="name of a monitor", max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="rows of a page")]
 Offset = Annotated[int, Query(ge=0, description="rows before it")]
 Only = Annotated[str | None, Query(pattern=NAME, max_length=200, description="rows of this monitor only")]
@@ -88,7 +88,7 @@ def app() -> FastAPI:
         return JSONResponse(json.loads(_farwatch("status", "--json")))
 
     @made.get("/api/monitors/{monitor}", summary="A monitor's newest answer, and the epochs before it")
-    def answer(monitor: Monitor, history: Annotated[int, Query(ge=0, le=1_000)] = 0) -> JSONResponse:
+    def answer(monitor: MonitorPath, history: Annotated[int, Query(ge=0, le=1_000)] = 0) -> JSONResponse:
         return JSONResponse(json.loads(_farwatch("query", "--json", f"--history={history}", "--", monitor)))
 
     for table in TABLES:

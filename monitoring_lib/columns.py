@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from monitoring_lib.names import MANY, Names, array_head, array_length
 
-Rows = NDArray[np.intp]
+RowIndexes = NDArray[np.intp]
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
@@ -58,16 +58,16 @@ class Columns:
                 high = middle
         return low if low < len(self.numbers) and column[low].as_py() == name else -1
 
-    def find(self, names: Names) -> Rows:
+    def find(self, names: Names) -> RowIndexes:
         """The row of each name, in any order; -1 where there is none."""
         if len(names) >= MANY and names.increase():
             places, known = self._located(names)
             return np.where(known, places, -1)
         found = pc.index_in(names.column, value_set=self.names.column)
-        rows: Rows = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+        rows: RowIndexes = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
         return rows
 
-    def rows(self, names: Names) -> Rows:
+    def rows(self, names: Names) -> RowIndexes:
         """The row of each name, which come sorted; rows that lack are made, as if dropped long ago."""
         places, known = self._located(names)
         if known.all():
@@ -79,20 +79,20 @@ class Columns:
         self.here, self.touched = np.insert(self.here, fresh, False), np.insert(self.touched, fresh, False)
         return places + np.cumsum(~known) - ~known
 
-    def _located(self, names: Names) -> tuple[Rows, NDArray[np.bool_]]:
+    def _located(self, names: Names) -> tuple[RowIndexes, NDArray[np.bool_]]:
         from monitoring_lib import _columnar
 
         places, known = np.empty(len(names), np.intp), np.empty(len(names), np.bool_)
         _columnar.locate(*self.names.buffers(), *names.buffers(), places, known)
         return places, known
 
-    def numbers_at(self, rows: Rows) -> NDArray[np.int64]:
+    def numbers_at(self, rows: RowIndexes) -> NDArray[np.int64]:
         """0 where there is no row."""
         if not len(self):
             return np.zeros(len(rows), np.int64)
         return np.where(rows < 0, 0, self.numbers[rows])
 
-    def put(self, rows: Rows | int, numbers: NDArray[np.int64] | int) -> None:
+    def put(self, rows: RowIndexes | int, numbers: NDArray[np.int64] | int) -> None:
         self.numbers[rows] = numbers
         self.here[rows] = self.touched[rows] = True
 
@@ -101,12 +101,12 @@ class Columns:
         rows = self.rows(names)  # first: it may make the arrays anew
         self.touched[rows] = True
 
-    def remove(self, rows: Rows | int) -> None:
+    def remove(self, rows: RowIndexes | int) -> None:
         """Rows that are not here stay as they are."""
         self.touched[rows] |= self.here[rows]
         self.numbers[rows], self.here[rows] = 0, False
 
-    def sums(self, rows: Rows, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def sums(self, rows: RowIndexes, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The rows' numbers with others added; None if one would not fit in 64 bits."""
         before = self.numbers[rows]
         after = before + numbers
@@ -129,7 +129,7 @@ class Columns:
         return self.names if chosen.all() else Names(self.names.column.filter(pa.array(chosen)))
 
 
-def sorted_names(names: Iterable[Any]) -> tuple[Names, Rows] | None:
+def sorted_names(names: Iterable[Any]) -> tuple[Names, RowIndexes] | None:
     """The same names in order, and where each stood; None if one is there twice or is not a string."""
     found = names if isinstance(names, Names) else Names(names)
     if not isinstance(names, Names) and not set(map(type, found.tolist())) <= {str}:

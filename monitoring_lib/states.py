@@ -19,14 +19,14 @@ from monitoring_lib.errors import CodecError
 from monitoring_lib.tally import Tally
 
 S = TypeVar("S", bound=Image)
-Form = Literal["base", "change"]
+StoredForm = Literal["base", "change"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A state as a row of a table holds it."""
 
-    form: Form
+    form: StoredForm
     payload: bytes
 
 

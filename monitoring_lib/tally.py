@@ -15,8 +15,8 @@ from monitoring_lib.errors import CodecError
 from monitoring_lib.names import MANY, Names
 from monitoring_lib.whole import BIG, big_of
 
-Name = str | tuple[str, ...]
-Number = int | float
+TallyName = str | tuple[str, ...]
+TallyNumber = int | float
 
 _PARTS = Decoder(tuple[bool, Raw, Raw, Raw])
 _NAMES = Decoder(list[str | tuple[str, ...]])
@@ -41,21 +41,21 @@ class Tally:
 
     __slots__ = ("_columns", "_entries", "_patience", "_touched", "forgotten")
 
-    def __init__(self, entries: Iterable[tuple[Name, Number]] = ()) -> None:
-        self._entries: dict[Name, Number] = dict(entries)
-        self._touched: set[Name] = set()
+    def __init__(self, entries: Iterable[tuple[TallyName, TallyNumber]] = ()) -> None:
+        self._entries: dict[TallyName, TallyNumber] = dict(entries)
+        self._touched: set[TallyName] = set()
         self._columns: Columns | None = None  # where there are columns, entries and touched are empty
         self._patience = 0
         self.forgotten = True
         """Whether everything before the last mark is gone: then the changes are the whole."""
 
-    def get(self, name: Name) -> Any:
+    def get(self, name: TallyName) -> Any:
         if self._columns is not None and (columns := self._for_few(_SEARCH)) is not None:
             row = columns.row(name)
             return int(columns.numbers[row]) if row >= 0 else 0
         return self._entries.get(name, 0)
 
-    def get_all(self, names: Collection[Name]) -> list[Any]:
+    def get_all(self, names: Collection[TallyName]) -> list[Any]:
         """`get` for many."""
         if self._columns is not None:
             columns, wanted = self._for_many(len(names)), _strings(names)
@@ -66,7 +66,7 @@ class Tally:
         get = self._entries.get
         return [get(name, 0) for name in names]
 
-    def beyond(self, names: Collection[Any], limit: Number) -> list[Any]:
+    def beyond(self, names: Collection[Any], limit: TallyNumber) -> list[Any]:
         """Those of the names whose number is further than `limit` from 0, in their order."""
         columns = self._for_many(len(names)) if self._columns is not None else None
         if columns is not None and isinstance(names, Names) and fits(limit):
@@ -75,18 +75,18 @@ class Tally:
         pairs = zip(names, self.get_all(names), strict=True)
         return [name for name, number in pairs if number > limit or number < -limit]
 
-    def set(self, name: Name, number: Number) -> None:
+    def set(self, name: TallyName, number: TallyNumber) -> None:
         if self._columns is None or not self._put_one(name, number):
             self._entries[name] = number
             self._touched.add(name)
 
-    def set_all(self, names: Collection[Any], numbers: Iterable[Number]) -> None:
+    def set_all(self, names: Collection[Any], numbers: Iterable[TallyNumber]) -> None:
         """`set` for many: each name once."""
         if self._columns is None or not self._put_many(names, numbers := list(numbers), adding=False):
             self._entries.update(zip(names, numbers, strict=True))
             self._touched.update(names)
 
-    def add(self, name: Name, number: Number) -> Any:
+    def add(self, name: TallyName, number: TallyNumber) -> Any:
         """The new number of the name."""
         before = self.get(name)
         if self._columns is None or not self._put_one(name, before + number):
@@ -94,7 +94,7 @@ class Tally:
             self._touched.add(name)
         return before + number
 
-    def add_all(self, names: Collection[Name], numbers: Iterable[Number] | NDArray[np.int64]) -> None:
+    def add_all(self, names: Collection[TallyName], numbers: Iterable[TallyNumber] | NDArray[np.int64]) -> None:
         """`add` for many: each name once or several times. Sorted `Names` with an array are taken in as columns."""
         if isinstance(names, Names) and len(names) >= MANY and len(names) * _HALF >= len(self._entries):
             self._to_columns()
@@ -105,7 +105,7 @@ class Tally:
             entries[name] = entries.get(name, 0) + number
         self._touched.update(names)
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: TallyName) -> None:
         if self._columns is not None and (columns := self._for_few(_SEARCH)) is not None:
             row = columns.row(name)
             if row >= 0:
@@ -113,7 +113,7 @@ class Tally:
         elif self._entries.pop(name, None) is not None:
             self._touched.add(name)
 
-    def drop_all(self, names: Iterable[Name]) -> None:
+    def drop_all(self, names: Iterable[TallyName]) -> None:
         """`drop` for many."""
         if self._columns is not None:
             listed = names if isinstance(names, Names) else list(names)
@@ -144,7 +144,7 @@ class Tally:
             return numbers
         return self._entries.values()
 
-    def __contains__(self, name: Name) -> bool:
+    def __contains__(self, name: TallyName) -> bool:
         if self._columns is not None and (columns := self._for_few(_SEARCH)) is not None:
             row = columns.row(name)
             return row >= 0 and bool(columns.here[row])
@@ -225,7 +225,7 @@ class Tally:
         self._columns.touch(gone)
         return True
 
-    def _put_one(self, name: Name, number: Number) -> bool:
+    def _put_one(self, name: TallyName, number: TallyNumber) -> bool:
         """Sets one name in the columns; False if there are none any more, or they cannot hold it."""
         columns = self._for_few(_SEARCH)
         if columns is None:
@@ -299,12 +299,12 @@ def _are_names(names: list[Any]) -> bool:
     return kinds <= {str} or (kinds <= {tuple} and all(type(part) is str for name in names for part in name))
 
 
-def _numbers(raw: Raw) -> list[Number]:
+def _numbers(raw: Raw) -> list[TallyNumber]:
     plain = _NUMBERS.decode(raw)
     if any(isinstance(number, Ext) and number.code != BIG for number in plain):
         raise ValueError("it holds what is not a number")
     return [big_of(number) if isinstance(number, Ext) else number for number in plain]
 
 
-def _listed(numbers: Iterable[Number] | NDArray[np.int64]) -> Iterable[Number]:
+def _listed(numbers: Iterable[TallyNumber] | NDArray[np.int64]) -> Iterable[TallyNumber]:
     return numbers.tolist() if isinstance(numbers, np.ndarray) else numbers

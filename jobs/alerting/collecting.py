@@ -15,7 +15,7 @@ from jobs.epoch.planning import OWED
 from jobs.input.quoting import without_content
 from jobs.lake import column_list
 from jobs.lake.seals import Seal
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.sealed import find_epoch
 from jobs.looking.sealed_chain import chain_of, landed_of
 from jobs.looking.staleness import stale_part
@@ -171,7 +171,7 @@ def _refused(context: Context, source: Source) -> list[Trouble]:
 
 
 def _of_landings(context: Context, source: Source) -> list[dict[str, Any]]:
-    conditions: list[Condition] = [("source", "=", source.name), ("step", "=", "land")]
+    conditions: list[RowCondition] = [("source", "=", source.name), ("step", "=", "land")]
     rows = context.lake.centre.read(VALIDATIONS, conditions).sort_by("checked_at").to_pylist()
     failed = [row for row in rows if not row["success"] and row["severity"] != "info"]
     # Alerts go to other places: what a reason quotes of a file stays here.

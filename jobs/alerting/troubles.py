@@ -8,7 +8,7 @@ from typing import Literal
 
 from monitoring_lib.config.fields import Severity
 
-Kind = Literal[
+TroubleKind = Literal[
     "site silent", "quality", "quarantine", "file refused", "answer partial", "promise broken", "integrity",
     "chain stale", "epoch overdue", "traffic", "rule",
 ]  # fmt: skip
@@ -20,7 +20,7 @@ Key = tuple[str, str, str, str]
 class Trouble:
     """`about` tells troubles of one kind apart where there can be several: a file's path, a rule's text."""
 
-    kind: Kind
+    kind: TroubleKind
     epoch_start: int
     severity: Severity
     subject: str

@@ -48,7 +48,7 @@ class AlertHistory:
 
 
 @dataclass
-class Turns:
+class AlertTurns:
     """The rows that looks at a source, one after the other, make of what is open."""
 
     source: str
@@ -125,7 +125,7 @@ def store(lake: Lake, source: str, looks: Sequence[Look], sinks: Sequence[str], 
 
     def decide(table: DeltaTable) -> pa.Table | None:
         known = scan(table, ALERTS, [("source", "=", source)], list(ALERTS.columns)).to_pylist()
-        turns = Turns(source, AlertHistory.of(known), sinks, remind, write, datetime.now(UTC))
+        turns = AlertTurns(source, AlertHistory.of(known), sinks, remind, write, datetime.now(UTC))
         for look in looks:
             turns.take(look)
         turns.remind_of(looks)

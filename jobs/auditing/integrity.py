@@ -12,7 +12,7 @@ from jobs.lake.checking import differences
 from jobs.lake.content import digest_rows
 from jobs.lake.records import Part
 from jobs.lake.seals import Seal
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.lake.times import rows_by
 from jobs.quality.findings import Finding
 from jobs.terminal.wording import counted
@@ -50,7 +50,7 @@ def sealed_rows(lake: Lake, table: Table, seals: Sequence[Seal]) -> pa.Table:
     if table is not SYNOPSES:
         return lake.fingerprints(table, named, [("monitor", "=", seals[0].monitor)])
     summaries = sorted({key.partition(":")[2] for seal in seals for key in seal.digests if key.startswith("synopses:")})
-    only: list[Condition] = [("source", "=", seals[0].source), ("summary", "in", summaries)]
+    only: list[RowCondition] = [("source", "=", seals[0].source), ("summary", "in", summaries)]
     return lake.fingerprints(table, named, only)
 
 
@@ -84,9 +84,9 @@ def check_published(lake: Lake, seals: Sequence[Seal]) -> Iterator[Finding]:
     """
     monitor = seals[0].monitor
     starts = [seal.epoch_start for seal in seals]
-    own: list[Condition] = [("monitor", "=", monitor)]
+    own: list[RowCondition] = [("monitor", "=", monitor)]
     published = _keys(lake.centre.read(ANSWERS, own, ["epoch_start", "revision"]))
-    conditions: list[Condition] = [*own, ("epoch_start", ">=", min(starts)), ("epoch_start", "<=", max(starts))]
+    conditions: list[RowCondition] = [*own, ("epoch_start", ">=", min(starts)), ("epoch_start", "<=", max(starts))]
     shown = rows_by(lake.centre.read(ANSWERS, conditions), "epoch_start", "revision")
     ledger = lake.centre.read(EPOCHS, [*own, ("source", "=", seals[0].source)], ["epoch_start", "revision", "version"])
     versions = dict(zip(_keys(ledger), ledger["version"].to_pylist(), strict=True))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from jobs.auditing.scope import AuditScope, EpochSlice
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import LANDING, Seal
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.quality.findings import Finding
 from jobs.terminal.wording import counted
 from monitoring_lib.tables import EPOCHS, LANDINGS
@@ -88,7 +88,7 @@ def _compared(brought: list[Seal], there: Counter[tuple[int, str]]) -> Iterator[
 def check_journal(lake: Lake, scope: AuditScope) -> list[Finding]:
     """Each landing's files against what its seals say that they brought."""
     source = scope.source
-    of_landings: list[Condition] = [("source", "=", source.name), ("monitor", "=", LANDING)]
+    of_landings: list[RowCondition] = [("source", "=", source.name), ("monitor", "=", LANDING)]
     seals = lake.centre.read(EPOCHS, of_landings, ["counts", "write"])
     landed = pc.fill_null(pc.map_lookup(seals["counts"], "landed", "first"), 0).to_pylist()
     sealed: Counter[str] = Counter()

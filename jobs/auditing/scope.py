@@ -15,7 +15,7 @@ from jobs.epoch.asked_then import monitor_then, source_then
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import LANDING, Seal
-from jobs.lake.store import Condition, WholeNumber
+from jobs.lake.store import RowCondition, WholeNumber
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.methods import Method
 from monitoring_lib.tables import CURSORS, EPOCHS
@@ -101,7 +101,7 @@ def scope_of(
 
 def _chain(lake: Lake, source: str, monitor: str, version: int) -> dict[int, str]:
     """By start of each sealed epoch, the digest of the configuration of its last revision."""
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("source", "=", source), ("monitor", "=", monitor), ("version", "<=", WholeNumber(version)),
     ]  # fmt: skip
     rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "revision", "config_digest"])
@@ -163,7 +163,7 @@ def _watched_from(lake: Lake, sealed: Callable[[int], Seal], method: Method, num
 
 def cursors_of(lake: Lake, seals: Sequence[Seal]) -> dict[int, Cursor]:
     """By start of the epoch, what the seals of one monitor name, believed or not; one that is no cursor is left out."""
-    conditions: list[Condition] = [("monitor", "=", seals[0].monitor)] if seals else []
+    conditions: list[RowCondition] = [("monitor", "=", seals[0].monitor)] if seals else []
     rows = lake.sealed(CURSORS, seals, ["cursors"], conditions, ["epoch_start", "content"])
     found: dict[int, Cursor] = {}
     for start, content in zip(column_list(rows, "epoch_start"), rows["content"].to_pylist(), strict=True):
@@ -199,7 +199,7 @@ def _chunks(lake: Lake, source: Source, stretches: Iterable[Stretch]) -> Iterato
 
 def _landed(lake: Lake, source: Source) -> dict[int, int]:
     """By epoch, how many events have landed."""
-    conditions: list[Condition] = [("source", "=", source.name), ("monitor", "=", LANDING)]
+    conditions: list[RowCondition] = [("source", "=", source.name), ("monitor", "=", LANDING)]
     rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "counts"])
     counts = pc.fill_null(pc.map_lookup(rows["counts"], "landed", "first"), 0).to_pylist()
     found: dict[int, int] = {}

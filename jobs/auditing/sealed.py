@@ -17,7 +17,7 @@ from jobs.auditing.sites import check_roster, set_aside
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake
 from jobs.lake.seals import Seal, from_rows
-from jobs.lake.store import Condition, WholeNumber
+from jobs.lake.store import RowCondition, WholeNumber
 from jobs.lake.times import rows_by
 from jobs.quality.findings import Finding
 from monitoring_lib.tables import DRAFTS, EPOCHS, MESSAGES, SITE_STATES, STATES, SYNOPSES, Table
@@ -112,8 +112,8 @@ class SealedChunk:
         known = f"synopses:{self.summary}"
         others = sorted({key.partition(":")[2] for seal in seals for key in seal.digests
                          if key.startswith("synopses:") and key != known})  # fmt: skip
-        bases: list[Condition] = [("monitor", "=", name), ("form", "=", "base")]
-        sketches: list[Condition] = [("source", "=", source), ("summary", "in", others)]
+        bases: list[RowCondition] = [("monitor", "=", name), ("form", "=", "base")]
+        sketches: list[RowCondition] = [("source", "=", source), ("summary", "in", others)]
         for part in _parts(seals, self.rows):
             columns = ["epoch_start", "method", "site", "payload"]
             yield from images.check_site_states(self.lake.sealed(SITE_STATES, part, ["site_states"], bases, columns))
@@ -140,7 +140,7 @@ def _parts(seals: Sequence[Seal], rows: Mapping[Table, pa.Table]) -> Iterator[li
 
 
 def _seals(lake: Lake, version: int, stretch: Stretch, start: int, end: int) -> dict[int, list[tuple[Seal, str]]]:
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("source", "=", stretch.source.name), ("monitor", "=", stretch.monitor.name),
         ("epoch_start", ">=", start), ("epoch_start", "<", end), ("version", "<=", WholeNumber(version)),
     ]  # fmt: skip

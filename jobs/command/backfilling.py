@@ -13,7 +13,7 @@ from jobs.command.run import run
 from jobs.epoch.chain import first_unsealed
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.printing import line, print_json
 from jobs.looking.standing import standing
 from jobs.terminal.console import say
@@ -104,7 +104,7 @@ def _first(context: Context, source: Source, monitors: Sequence[Monitor], handov
 
 def _bytes(context: Context, source: Source, first: int, left: int, rows: int) -> int:
     """What will be stored, by the last sealed epochs, or by the rows where there are none."""
-    span: list[Condition] = [
+    span: list[RowCondition] = [
         ("source", "=", source.name), ("epoch_start", ">=", first - _LEARNED_FROM * source.epoch),
         ("epoch_start", "<", first),
     ]  # fmt: skip

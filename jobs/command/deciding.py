@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobs.command.run import run
 from jobs.epoch.chain import cursor_of
 from jobs.epoch.context import Context
-from jobs.epoch.decisions import Decision, Verdict, decisions_of, store_decision
+from jobs.epoch.decisions import Decision, Ruling, decisions_of, store_decision
 from jobs.epoch.handover import Handover
 from jobs.lake.seals import Seal
 from jobs.terminal.console import say
@@ -15,7 +15,7 @@ from monitoring_lib.epochs import format_time, parse_time
 from monitoring_lib.errors import UsageError
 
 
-def decide(source: str, site: str, epoch: str, reason: str, verdict: Verdict) -> None:
+def decide(source: str, site: str, epoch: str, reason: str, verdict: Ruling) -> None:
     """Notes the decision, then replays every chain that it changes, from that epoch on.
 
     Asked for again it goes on where it was cut off, and does nothing once all chains follow from it.

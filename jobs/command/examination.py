@@ -155,15 +155,15 @@ def _spark(context: Context) -> Line:
 
 def _token(context: Context) -> Line:
     """Without a token, whoever reaches a Spark Connect server runs code as its owner."""
-    place = token_file(_remote(context) or "")
-    if place is None:
+    path = token_file(_remote(context) or "")
+    if path is None:
         says = "no Spark Connect server" if not _remote(context) else "the address of the Spark server names none"
         return Line("token", says)
-    if place.exists() and stat.S_IMODE(place.stat().st_mode) & 0o077:
-        return Line("token", f"{place} can be read by others", f"chmod 600 {place}, then start the server again")
-    if not place.exists():
-        return Line("token", f"{place} is not there", "start the server again: `farwatch down`, then `farwatch up`")
-    return Line("token", f"{place}, for its owner alone")
+    if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        return Line("token", f"{path} can be read by others", f"chmod 600 {path}, then start the server again")
+    if not path.exists():
+        return Line("token", f"{path} is not there", "start the server again: `farwatch down`, then `farwatch up`")
+    return Line("token", f"{path}, for its owner alone")
 
 
 def _port(url: str) -> Line:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jobs.command.parameters import Epoch, Json, Monitor, Monitors, SourceArgument
+from jobs.command.parameters import Epoch, Json, MonitorName, Monitors, SourceArgument
 from jobs.looking.light import spare_pandas
 
 app = typer.Typer()
@@ -78,7 +78,7 @@ def quality(
 
 @app.command("inspect", rich_help_panel=_PANEL)
 def inspect(
-    monitor: Monitor,
+    monitor: MonitorName,
     epoch: Epoch = None,
     node: Annotated[str | None, typer.Option(metavar="NODE", help="The name of a node, such as @coordinator.")] = None,
     site: Annotated[str | None, typer.Option(metavar="SITE", help="The name of a site.")] = None,

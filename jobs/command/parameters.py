@@ -19,7 +19,7 @@ Monitors = Annotated[str, typer.Option("--monitors", metavar="a,b", help="Only t
 Revise = Annotated[str, typer.Option("--revise", metavar="REASON", help="Seal a correction over sealed epochs.")]
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Name of a source in conf.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Monitor = Annotated[str, typer.Argument(metavar="MONITOR", help="Name of a monitor in conf.")]
+MonitorName = Annotated[str, typer.Argument(metavar="MONITOR", help="Name of a monitor in conf.")]
 Epoch = Annotated[
     str | None,
     typer.Option("--epoch", metavar="TIME", help="The epoch that holds this time; default: the last sealed."),

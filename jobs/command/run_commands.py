@@ -12,7 +12,7 @@ app = typer.Typer()
 
 SetAsideSite = Annotated[str, typer.Option("--site", metavar="SITE", help="The site that was set aside.")]
 SetAsideEpoch = Annotated[str, typer.Option("--epoch", metavar="TIME", help="The epoch that holds this time.")]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the seals keep it.")]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the seals keep it.")]
 _PANEL = "Running"
 
 
@@ -49,7 +49,7 @@ def backfill(
 
 
 @app.command("admit", rich_help_panel=_PANEL)
-def admit(source: SourceArgument, site: SetAsideSite, epoch: SetAsideEpoch, reason: Reason) -> None:
+def admit(source: SourceArgument, site: SetAsideSite, epoch: SetAsideEpoch, reason: ReasonOption) -> None:
     """Takes in a site's epoch that was set aside: all chains are replayed from that epoch on."""
     from jobs.command.deciding import decide
 
@@ -57,7 +57,7 @@ def admit(source: SourceArgument, site: SetAsideSite, epoch: SetAsideEpoch, reas
 
 
 @app.command("reject", rich_help_panel=_PANEL)
-def reject(source: SourceArgument, site: SetAsideSite, epoch: SetAsideEpoch, reason: Reason) -> None:
+def reject(source: SourceArgument, site: SetAsideSite, epoch: SetAsideEpoch, reason: ReasonOption) -> None:
     """Leaves out a site's epoch that was set aside, for good: answers that lack it keep saying so."""
     from jobs.command.deciding import decide
 
@@ -68,7 +68,7 @@ def reject(source: SourceArgument, site: SetAsideSite, epoch: SetAsideEpoch, rea
 def retire(
     source: SourceArgument,
     site: Annotated[str, typer.Option("--site", metavar="SITE", help="A site that has gone for good.")],
-    reason: Reason,
+    reason: ReasonOption,
 ) -> None:
     """Says that a site has gone for good: from the next epoch on it is no longer missing, until it has events again."""
     from jobs.command.retiring import retire

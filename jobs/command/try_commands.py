@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jobs.command.parameters import Json, Monitor
+from jobs.command.parameters import Json, MonitorName
 from jobs.looking.light import spare_pandas
 from jobs.simulation.command import command as simulate
 
@@ -20,7 +20,7 @@ app.command("simulate", rich_help_panel=_PANEL)(simulate)
 
 @app.command("plan", rich_help_panel=_PANEL)
 def plan(
-    monitor: Monitor,
+    monitor: MonitorName,
     methods: Annotated[
         str | None, typer.Option(metavar="all|a,b", help="Default: all; with --try the monitor's own.")
     ] = None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from jobs.costing.replaying import Outcome, Span, replayed
 from jobs.costing.stored import Stored
-from jobs.costing.variants import Chosen, LeftOut, Variant, Wish, precision_of, tidy, variant_of
+from jobs.costing.variants import Chosen, LeftOut, Variant, VariantKeys, precision_of, tidy, variant_of
 from jobs.terminal.wording import number, size
 from monitoring_lib.epochs import parse_duration
 from monitoring_lib.errors import UsageError
@@ -106,7 +106,7 @@ def _precisions(stored: Stored, variant: Variant, left_out: list[LeftOut]) -> li
         return [variant]
     centre = 10.0 ** len(str(int(own))) / 10 if own >= 1 else 1.0
     steps = {tidy(centre * step * 10.0**decade) for decade in _DECADES for step in _STEPS}
-    wishes: list[Wish] = [{**variant.wish, key: value} for value in sorted({*steps, 0} - {tidy(own)})]
+    wishes: list[VariantKeys] = [{**variant.wish, key: value} for value in sorted({*steps, 0} - {tidy(own)})]
     made = [variant_of(stored, wish) for wish in wishes]
     left_out += [one for one in made if isinstance(one, LeftOut) and not one.is_fault][:1]
     found = [one for one in made if isinstance(one, Variant)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from jobs.costing.plan import Comparison
+from jobs.costing.plan import PlanComparison
 from jobs.lake import Lake
 from jobs.lake.write_ids import new_write
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.tables import COMPARISONS
 
 
-def keep_comparison(lake: Lake, result: Comparison) -> None:
+def keep_comparison(lake: Lake, result: PlanComparison) -> None:
     """A row for each variant, in the order in which they are printed."""
     span, now, write = result.span, datetime.now(UTC), new_write("plan")
     lake.append(

@@ -20,7 +20,7 @@ _WORTH = 0.95
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlanComparison:
     """The outcomes, the monitor as it is configured first; `shipping` is what sending every count would take."""
 
     stored: Stored
@@ -35,7 +35,7 @@ class Comparison:
 def plan(
     context: Context, monitor: str, chosen: str | None = None, tried: Sequence[str] = (), start: str = "",
     end: str = "", budget: str | None = None,
-) -> Comparison:  # fmt: skip
+) -> PlanComparison:  # fmt: skip
     """Replays the stored synopses of a monitor; FarwatchError says why it cannot."""
     limit = None if budget is None else Budget.parse(budget)
     stored = Stored.of(context, monitor)
@@ -52,7 +52,7 @@ def plan(
     else:
         outcomes = tightest(stored, picked, limit, span)
         advice = _within(outcomes, limit)
-    return Comparison(stored, span, outcomes, picked.left_out, _shipping(stored, span), limit, advice)
+    return PlanComparison(stored, span, outcomes, picked.left_out, _shipping(stored, span), limit, advice)
 
 
 def _span(stored: Stored, start: str, end: str) -> Span:

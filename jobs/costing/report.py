@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from jobs.costing.plan import Comparison
+from jobs.costing.plan import PlanComparison
 from jobs.costing.replaying import Outcome
 from jobs.looking import printing
 from jobs.terminal.wording import counted, number, size
 from monitoring_lib.epochs import format_time
 
 
-def show(result: Comparison) -> None:
+def show(result: PlanComparison) -> None:
     span, stored = result.span, result.stored
     printing.line(
         f"{stored.monitor.name}: {counted(span.epochs, 'sealed epoch')}, {format_time(span.start)} to"
@@ -33,7 +33,7 @@ def show(result: Comparison) -> None:
     printing.line(result.recommendation, "bold")
 
 
-def to_plain(result: Comparison) -> dict[str, Any]:
+def to_plain(result: PlanComparison) -> dict[str, Any]:
     span, stored = result.span, result.stored
     return {
         "monitor": stored.monitor.name, "from": format_time(span.start), "to": format_time(span.end),
@@ -45,7 +45,7 @@ def to_plain(result: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cells(result: Comparison, outcome: Outcome) -> list[str]:
+def _cells(result: PlanComparison, outcome: Outcome) -> list[str]:
     span, cost, widths = outcome.span, outcome.cost, outcome.widths
     median, widest = ("" if one is None else number(one) for one in (widths.median, widths.widest))
     cells = [
@@ -60,7 +60,7 @@ def _cells(result: Comparison, outcome: Outcome) -> list[str]:
     return cells if result.budget is None else [*cells, "yes" if result.budget.fits(outcome) else "no"]
 
 
-def _plain(result: Comparison, outcome: Outcome) -> dict[str, Any]:
+def _plain(result: PlanComparison, outcome: Outcome) -> dict[str, Any]:
     span, cost, widths, variant = outcome.span, outcome.cost, outcome.widths, outcome.variant
     fits = {} if result.budget is None else {"fits": result.budget.fits(outcome)}
     return {

@@ -31,7 +31,7 @@ from monitoring_lib.tables import SYNOPSES
 _AT_A_TIME = 64
 """Epochs whose synopses are in memory at once, beside those that a window keeps."""
 
-Images = dict[tuple[str, int], dict[str, bytes]]
+SummaryImages = dict[tuple[str, int], dict[str, bytes]]
 """By the name of a summary and the start of an epoch, then by site."""
 
 
@@ -44,7 +44,7 @@ class StoredEpoch:
     joined: Sequence[Member]
     missing: Sequence[str]
     set_aside: bool
-    _images: Images = field(repr=False)
+    _images: SummaryImages = field(repr=False)
 
     def synopses(self, found: SynopsisPlace) -> dict[str, Any]:
         """By site, as stored; or built of the exact ones, where only those are."""
@@ -135,8 +135,8 @@ class Stored:
                     number, cell, joined.get(number, ()), seal.missing_sites, self._set_aside(seal, number), images
                 )
 
-    def _read(self, seals: Sequence[Seal], names: Sequence[str]) -> Images:
-        images: Images = {}
+    def _read(self, seals: Sequence[Seal], names: Sequence[str]) -> SummaryImages:
+        images: SummaryImages = {}
         for name in names:
             rows = self.lake.sealed(
                 SYNOPSES, seals, ["synopses"], [("source", "=", self.source.name), ("summary", "=", name)]

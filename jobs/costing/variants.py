@@ -20,7 +20,7 @@ METHOD = "method"
 FACTORS = (0.25, 0.5, 2, 4)
 """By which the precision is scaled where nobody says what to try."""
 
-Wish = Mapping[str, Any]
+VariantKeys = Mapping[str, Any]
 """What a variant's file says instead, by key."""
 
 
@@ -28,7 +28,7 @@ Wish = Mapping[str, Any]
 class Variant:
     """A monitor that could be configured, and where the synopses are that its method takes in."""
 
-    wish: Wish
+    wish: VariantKeys
     monitor: Monitor
     method: Method
     found: SynopsisPlace
@@ -66,7 +66,7 @@ class Chosen:
     variants: list[Variant] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
-    def take(self, stored: Stored, wishes: Iterable[Wish]) -> None:
+    def take(self, stored: Stored, wishes: Iterable[VariantKeys]) -> None:
         seen = [one.wish for one in self.variants]
         for wish in wishes:
             if wish in seen:
@@ -79,7 +79,7 @@ class Chosen:
             seen.append(wish)
 
 
-def variant_of(stored: Stored, wish: Wish) -> Variant | LeftOut:
+def variant_of(stored: Stored, wish: VariantKeys) -> Variant | LeftOut:
     label = label_of(wish)
     said = copy.deepcopy(said_by(stored.monitor))
     said.pop("shadow", None)
@@ -101,11 +101,11 @@ def variant_of(stored: Stored, wish: Wish) -> Variant | LeftOut:
     return Variant(wish, monitor, method, found, places, configured=wish == configured(stored.monitor))
 
 
-def configured(monitor: Monitor) -> Wish:
+def configured(monitor: Monitor) -> VariantKeys:
     return {METHOD: monitor.method}
 
 
-def wishes(monitor: Monitor, chosen: str | None, tried: Sequence[str]) -> list[Wish]:
+def wishes(monitor: Monitor, chosen: str | None, tried: Sequence[str]) -> list[VariantKeys]:
     """What to replay: the methods that are named, each with every combination of the values to try.
 
     Where nothing is to be tried, the monitor's own method is replayed with its precision scaled, too.
@@ -115,11 +115,11 @@ def wishes(monitor: Monitor, chosen: str | None, tried: Sequence[str]) -> list[W
     if values:
         combined = [dict(pairs) for pairs in itertools.product(*values)]
         return [{METHOD: name, **one} for name in names for one in combined]
-    plain: list[Wish] = [{METHOD: name} for name in names]
+    plain: list[VariantKeys] = [{METHOD: name} for name in names]
     return [*plain, *(scaled(monitor, {METHOD: monitor.method}, factor) for factor in FACTORS)]
 
 
-def scaled(monitor: Monitor, wish: Wish, factor: float) -> Wish:
+def scaled(monitor: Monitor, wish: VariantKeys, factor: float) -> VariantKeys:
     """With the precision so many times as loose; as it is where it is 0, or there is none."""
     value, key = precision_of(monitor), find_question(monitor.question).precision
     return {**wish, key: tidy(value * factor)} if value else wish
@@ -137,7 +137,7 @@ def precision_of(monitor: Monitor) -> float | None:
     return None if value is None else float(value)
 
 
-def label_of(wish: Wish) -> str:
+def label_of(wish: VariantKeys) -> str:
     rest = [f"{key} {value}" for key, value in wish.items() if key != METHOD]
     return ", ".join([str(wish[METHOD]), *rest])
 

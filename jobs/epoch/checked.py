@@ -19,7 +19,7 @@ from jobs.lake import Lake
 from jobs.lake.checking import Difference, differences
 from jobs.lake.records import Part, digest_key, recorded_once
 from jobs.lake.seals import Seal
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.lake.times import rows_by
 from jobs.terminal.wording import listed
 from monitoring_lib.codec import is_intact
@@ -65,7 +65,7 @@ class WantedParts:
         if not starts:
             return self
         self.named |= {(start, write) for start in starts}
-        span: list[Condition] = [("epoch_start", ">=", min(starts)), ("epoch_start", "<=", max(starts))]
+        span: list[RowCondition] = [("epoch_start", ">=", min(starts)), ("epoch_start", "<=", max(starts))]
         self.digests |= {
             part: row["digest"]
             for part, row in recorded_once(lake, write, span).items()
@@ -97,7 +97,7 @@ class WantedParts:
         return [*self.table.content, "write"]
 
     @property
-    def _conditions(self) -> list[Condition]:
+    def _conditions(self) -> list[RowCondition]:
         if self._summary:
             return [("source", "=", self.run.source.name), ("summary", "=", self.owner)]
         return [("monitor", "=", self.owner), *([("method", "=", self.method)] if self.method else [])]  # type: ignore[list-item]

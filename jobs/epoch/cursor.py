@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from monitoring_lib.epochs import Window
 
-Side = Literal["sites", "inner"]
+StateSide = Literal["sites", "inner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class StoredState:
     last: int
 
 
-Places = Mapping[str, Mapping[str, StoredState]]
+StoredStates = Mapping[str, Mapping[str, StoredState]]
 """By method, then by site or inner node."""
 
 
@@ -69,8 +69,8 @@ class Cursor:
     """Rows that were set aside and belong to the window."""
     begun: Mapping[str, int] = field(default_factory=dict)
     """By method, the epoch since which its states go on, where that is not the first."""
-    sites: Places = field(default_factory=dict)
-    inner: Places = field(default_factory=dict)
+    sites: StoredStates = field(default_factory=dict)
+    inner: StoredStates = field(default_factory=dict)
     bare: tuple[str, ...] = ()
     """The begun methods that take in other synopses than were made before: their answers lack what came before."""
     retired: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ class Cursor:
         return {
             "epoch": self.epoch, "members": [member.to_plain() for member in self.members],
             "away": dict(self.away), "owed": [one.to_plain() for one in self.owed], "begun": dict(self.begun),
-            "sites": _plain_places(self.sites), "inner": _plain_places(self.inner), "first": self.first,
+            "sites": _plain_states(self.sites), "inner": _plain_states(self.inner), "first": self.first,
             **({"bare": list(self.bare)} if self.bare else {}),
             **({"retired": list(self.retired)} if self.retired else {}),
         }  # fmt: skip
@@ -126,7 +126,7 @@ class Cursor:
         return cls(
             plain["epoch"], tuple(map(Member.from_plain, plain["members"])), plain["away"],
             tuple(Owed(*one) for one in plain["owed"]), plain["begun"],
-            _places(plain["sites"]), _places(plain["inner"]), tuple(plain.get("bare", ())),
+            _read_states(plain["sites"]), _read_states(plain["inner"]), tuple(plain.get("bare", ())),
             tuple(plain.get("retired", ())), plain.get("first", 0),
         )  # fmt: skip
 
@@ -138,19 +138,20 @@ class Cursor:
         return cls.from_plain(json.loads(text))
 
 
-def moved(places: Places, method: str, epoch: int, stored: Iterable[tuple[str, str]]) -> Places:
+def moved(stored_states: StoredStates, method: str, epoch: int, stored: Iterable[tuple[str, str]]) -> StoredStates:
     """With what was stored of a method in an epoch: (node, base or change)."""
-    new = dict(places.get(method, {}))
+    new = dict(stored_states.get(method, {}))
     for name, form in stored:
         new[name] = StoredState(epoch if form == "base" else new[name].base, epoch)
-    return {**places, method: new}
+    return {**stored_states, method: new}
 
 
-def _plain_places(places: Places) -> dict[str, Any]:
+def _plain_states(stored_states: StoredStates) -> dict[str, Any]:
     return {
-        method: {name: [stored.base, stored.last] for name, stored in found.items()} for method, found in places.items()
+        method: {name: [stored.base, stored.last] for name, stored in found.items()}
+        for method, found in stored_states.items()
     }
 
 
-def _places(plain: Mapping[str, Any]) -> Places:
+def _read_states(plain: Mapping[str, Any]) -> StoredStates:
     return {method: {name: StoredState(*ends) for name, ends in found.items()} for method, found in plain.items()}

@@ -10,11 +10,11 @@ from typing import Literal
 import pyarrow as pa
 
 from jobs.lake import Lake, column_list, new_write
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.tables import DECISIONS
 
-Verdict = Literal["admitted", "rejected", "retired"]
+Ruling = Literal["admitted", "rejected", "retired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Decision:
     source: str
     epoch_start: int
     site: str
-    verdict: Verdict
+    verdict: Ruling
     reason: str
 
 
-def decisions_of(lake: Lake, source: str, span: Iterable[Condition]) -> list[Decision]:
+def decisions_of(lake: Lake, source: str, span: Iterable[RowCondition]) -> list[Decision]:
     """Those that count, of the epochs of a span: of each (site, epoch) the last."""
     return _read(lake, source, [*span, ("verdict", "in", ["admitted", "rejected"])])
 
@@ -39,7 +39,7 @@ def retirements_of(lake: Lake, source: str, end: int) -> list[Decision]:
     return list({one.site: one for one in found}.values())
 
 
-def _read(lake: Lake, source: str, conditions: Iterable[Condition]) -> list[Decision]:
+def _read(lake: Lake, source: str, conditions: Iterable[RowCondition]) -> list[Decision]:
     rows = lake.centre.read(DECISIONS, [("source", "=", source), *conditions]).sort_by("decided_at")
     columns = [column_list(rows, name) for name in ("epoch_start", "site", "verdict", "reason")]
     last = {(start, site): Decision(source, start, site, *rest) for start, site, *rest in zip(*columns, strict=True)}

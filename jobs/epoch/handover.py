@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from jobs.epoch.cursor import Cursor
     from jobs.epoch.plan import Plan
-    from jobs.lake.store import Condition
+    from jobs.lake.store import RowCondition
     from monitoring_lib.network import Message
 
 GIVEN = "FARWATCH_GIVEN"
@@ -110,7 +110,7 @@ class Handover:
         return cls(**plain)
 
     @property
-    def span(self) -> list[Condition]:
+    def span(self) -> list[RowCondition]:
         """The epochs of the run, to read no file that holds none of them."""
         return [("epoch_start", ">=", self.start), ("epoch_start", "<", self.end)]
 

@@ -15,7 +15,7 @@ from monitoring_lib.network import node_of_site
 from monitoring_lib.summaries import Summary
 from monitoring_lib.tables import SYNOPSES
 
-Images = dict[int, dict[str, bytes]]
+EpochImages = dict[int, dict[str, bytes]]
 """By epoch and site."""
 
 
@@ -56,7 +56,7 @@ class Inputs:
 
     lake: Lake
     run: MonitorRun
-    _images: dict[str, Images] = field(default_factory=dict)
+    _images: dict[str, EpochImages] = field(default_factory=dict)
 
     def arriving(self, method: Method, epoch: int) -> dict[str, Any]:
         """By node, where there is anything."""
@@ -75,7 +75,7 @@ class Inputs:
         epochs = ((site, expiring_epochs(self.run, method, site, epoch)) for site in self.run.present(epoch))
         return self._merged(method.summary(), self._of(method), epochs)
 
-    def _merged(self, summary: Summary, images: Images, wanted: Iterable[tuple[str, range]]) -> dict[str, Any]:
+    def _merged(self, summary: Summary, images: EpochImages, wanted: Iterable[tuple[str, range]]) -> dict[str, Any]:
         merged = {}
         for site, epochs in wanted:
             parts = [
@@ -87,13 +87,13 @@ class Inputs:
                 merged[node_of_site(site)] = summary.merge(parts)
         return merged
 
-    def _of(self, method: Method) -> Images:
+    def _of(self, method: Method) -> EpochImages:
         name = summary_name(self.run, method)
         if name not in self._images:
             self._images[name] = self._read(name)
         return self._images[name]
 
-    def _read(self, name: str) -> Images:
+    def _read(self, name: str) -> EpochImages:
         run = self.run
         needed = {
             epoch
@@ -106,7 +106,7 @@ class Inputs:
         }
         wanted = WantedParts(run, SYNOPSES, name).sealed(["synopses"], needed)
         rows = wanted.written(self.lake, run.synopses, run.numbers).read(self.lake)
-        images: Images = {}
+        images: EpochImages = {}
         cells = zip(column_list(rows, "epoch_start"), *(rows[n].to_pylist() for n in ("site", "payload")), strict=True)
         for start, site, image in cells:
             images.setdefault(run.clock.epoch_of(start), {})[site] = image

@@ -12,7 +12,7 @@ from jobs.epoch.context import Context
 from jobs.lake.checking import Difference, differences
 from jobs.lake.records import Part
 from jobs.lake.seals import Seal
-from jobs.lake.store import Condition, count_rows
+from jobs.lake.store import RowCondition, count_rows
 from jobs.lake.times import rows_by
 from jobs.terminal.console import say
 from monitoring_lib.epochs import format_time
@@ -45,7 +45,7 @@ def publish(context: Context, source: str, monitor: str, since: int) -> None:
 def _unsound(context: Context, seals: Sequence[Seal]) -> list[Difference]:
     """The parts of the published answers that are not those of the seals; also what is not there at all."""
     lake = context.lake
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("monitor", "=", seals[0].monitor), ("epoch_start", ">=", seals[0].epoch_start),
         ("epoch_start", "<=", seals[-1].epoch_start),
     ]  # fmt: skip
@@ -62,7 +62,7 @@ def _unsound(context: Context, seals: Sequence[Seal]) -> list[Difference]:
 def _withdraw(context: Context, seals: Sequence[Seal]) -> None:
     """Takes back answers that are not as they were sealed: doubled, changed, or of a seal that was lost since."""
     for part in [one.part for one in _unsound(context, seals) if one.rows]:
-        conditions: list[Condition] = [
+        conditions: list[RowCondition] = [
             ("monitor", "=", part.owner), ("epoch_start", "=", part.epoch_start), ("write", "=", part.write),
         ]  # fmt: skip
         context.lake.centre.delete(ANSWERS, conditions)
@@ -71,7 +71,7 @@ def _withdraw(context: Context, seals: Sequence[Seal]) -> None:
 
 def _publish(context: Context, monitor: str, seals: Sequence[Seal]) -> None:
     lake = context.lake
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("monitor", "=", monitor), ("epoch_start", ">=", seals[0].epoch_start),
         ("epoch_start", "<=", seals[-1].epoch_start),
     ]  # fmt: skip

@@ -38,14 +38,14 @@ def find(pattern: str, home: Path) -> list[FoundFile]:
     Names that begin with . or _ are not looked at. A folder stands for the files in it, a Delta table for its
     versions. A file that is not there yet is no error.
     """
-    place = pattern if "://" in pattern else os.path.abspath(home / pattern)
-    system, path, before = locate(place)
+    address = pattern if "://" in pattern else os.path.abspath(home / pattern)
+    system, path, before = locate(address)
     parts = path.split("/")
     fixed = next((at for at, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
     try:
         found = set(_below(system, "/".join(parts[:fixed]), parts[fixed:]))
     except OSError as error:
-        raise storage_fault(place, error) from error
+        raise storage_fault(address, error) from error
     return sorted(FoundFile(before + file.path, file.size, file.modified) for file in found)
 
 

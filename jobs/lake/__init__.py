@@ -14,7 +14,7 @@ from jobs.lake.ledger import Ledger
 from jobs.lake.records import Part
 from jobs.lake.seals import Seal
 from jobs.lake.site_tables import SiteTables
-from jobs.lake.store import Condition, Store
+from jobs.lake.store import RowCondition, Store
 from jobs.lake.times import column_list, rows_by
 from jobs.lake.write_ids import new_write
 from monitoring_lib.config import Source
@@ -45,7 +45,7 @@ class Lake:
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.centre)
         self.site_tables = SiteTables(self.sites, self.session)
-        self.recorded_before: dict[tuple[str, tuple[Condition, ...]], dict[Part, dict[str, Any]]] = {}
+        self.recorded_before: dict[tuple[str, tuple[RowCondition, ...]], dict[Part, dict[str, Any]]] = {}
 
     def store_of(self, table: Table) -> Store:
         return self.sites if table.at_sites else self.centre
@@ -113,7 +113,7 @@ class Lake:
 
             events = self.events(source, landing, start, end)
             return dict(events.groupBy(F.unix_micros("epoch_start")).count().collect())
-        conditions: list[Condition] = [
+        conditions: list[RowCondition] = [
             ("source", "=", source.name), ("write", "in", writes), ("epoch_start", ">=", start),
             ("epoch_start", "<", end),
         ]  # fmt: skip
@@ -132,14 +132,14 @@ class Lake:
         return self.session().read.format("delta").load(self.centre.location(table))
 
     def of_writes(
-        self, table: Table, writes: Sequence[str], conditions: Iterable[Condition] = (),
+        self, table: Table, writes: Sequence[str], conditions: Iterable[RowCondition] = (),
         columns: Sequence[str] | None = None,
     ) -> pa.Table:  # fmt: skip
         """The rows of these writes."""
         return self.store_of(table).read(table, [("write", "in", sorted(set(writes))), *conditions], columns)
 
     def sealed(
-        self, table: Table, seals: Sequence[Seal], outputs: Sequence[str], conditions: Iterable[Condition] = (),
+        self, table: Table, seals: Sequence[Seal], outputs: Sequence[str], conditions: Iterable[RowCondition] = (),
         columns: Sequence[str] | None = None,
     ) -> pa.Table:  # fmt: skip
         """The rows that these seals name as their `outputs`: of each epoch, those of its own writes only."""
@@ -147,7 +147,7 @@ class Lake:
         return self.named(table, named, conditions, columns)
 
     def named(
-        self, table: Table, named: Iterable[tuple[int, str]], conditions: Iterable[Condition] = (),
+        self, table: Table, named: Iterable[tuple[int, str]], conditions: Iterable[RowCondition] = (),
         columns: Sequence[str] | None = None,
     ) -> pa.Table:  # fmt: skip
         """The rows of these (epoch start, write). Epochs far apart are read apart, without the files between."""
@@ -158,7 +158,7 @@ class Lake:
         return pa.concat_tables([empty, *(part.select(wanted) for part in parts)])
 
     def fingerprints(
-        self, table: Table, named: Iterable[tuple[int, str]], conditions: Iterable[Condition] = ()
+        self, table: Table, named: Iterable[tuple[int, str]], conditions: Iterable[RowCondition] = ()
     ) -> pa.Table:
         """The same rows with the SHA-256 of their payloads in place of them; the engine digests as it reads."""
         store = self.store_of(table)
@@ -167,13 +167,13 @@ class Lake:
 
 
 def _apart(
-    named: Iterable[tuple[int, str]], conditions: Iterable[Condition], read: Callable[[list[Condition]], pa.Table]
+    named: Iterable[tuple[int, str]], conditions: Iterable[RowCondition], read: Callable[[list[RowCondition]], pa.Table]
 ) -> Iterator[pa.Table]:
     """The rows of each (epoch start, write) that is named, stretch by stretch of epochs."""
     pairs = set(named)
     for first, last in _stretches(sorted({start for start, _ in pairs})):
         writes = sorted({write for start, write in pairs if first <= start <= last})
-        span: list[Condition] = [("write", "in", writes), ("epoch_start", ">=", first), ("epoch_start", "<=", last)]
+        span: list[RowCondition] = [("write", "in", writes), ("epoch_start", ">=", first), ("epoch_start", "<=", last)]
         found = rows_by(read([*span, *conditions]), "epoch_start", "write")
         yield from (part for key, part in found.items() if key in pairs)
 

@@ -128,8 +128,8 @@ class Care:
 
     def _size(self, name: str) -> int:
         """Of a file of the table; 0 where the storage is no folder, which is not asked file by file."""
-        place = Path(self.store.location(self.table), name)
-        return place.stat().st_size if "://" not in self.store.root and place.exists() else 0
+        path = Path(self.store.location(self.table), name)
+        return path.stat().st_size if "://" not in self.store.root and path.exists() else 0
 
     def do(self, found: TableCare, sites: SiteTables) -> None:
         if self.table.at_sites:

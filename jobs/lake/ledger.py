@@ -10,7 +10,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from jobs.lake.seals import LANDING, REPLACED, Seal, from_rows, to_rows
-from jobs.lake.store import Condition, Store, WholeNumber, scan
+from jobs.lake.store import RowCondition, Store, WholeNumber, scan
 from jobs.lake.times import column_list
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import AlreadySealed, NotNow
@@ -22,7 +22,7 @@ class Overtaken(NotNow):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A seal as a part of its chain."""
 
     epoch_start: int
@@ -64,7 +64,7 @@ class Ledger:
 
     def last(self, source: str, monitor: str) -> Seal | None:
         """The current seal of a monitor's newest epoch, None if it has sealed nothing."""
-        conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
+        conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", monitor)]
         starts = column_list(self.store.read(EPOCHS, conditions, ["epoch_start"]), "epoch_start")
         return self.seals(source, monitor, max(starts), max(starts) + 1)[0] if starts else None
 
@@ -78,7 +78,7 @@ class Ledger:
             self._read_before.clear()
         key = source, _OLDEST if start is None else start, _NEWEST if end is None else end
         if key not in self._read_before:
-            conditions: list[Condition] = [("source", "=", source)]
+            conditions: list[RowCondition] = [("source", "=", source)]
             if start is not None:
                 conditions.append(("epoch_start", ">=", start))
             if end is not None:
@@ -94,22 +94,22 @@ class Ledger:
 
     def changed_since(self, source: str, monitor: str, version: int, end: int) -> int | None:
         """The first epoch before `end` of which a monitor's seal came after a commit, None if none did."""
-        conditions: list[Condition] = [
+        conditions: list[RowCondition] = [
             ("source", "=", source), ("monitor", "=", monitor), ("epoch_start", "<", end),
             ("version", ">", WholeNumber(version)),
         ]  # fmt: skip
         return min(column_list(self.store.read(EPOCHS, conditions, ["epoch_start"]), "epoch_start"), default=None)
 
-    def links(self, source: str, monitor: str, start: int, end: int) -> list[Link]:
+    def links(self, source: str, monitor: str, start: int, end: int) -> list[ChainLink]:
         """The digests of a monitor's current seals of some epochs, in order; nothing else of them is read."""
-        conditions: list[Condition] = [
+        conditions: list[RowCondition] = [
             ("source", "=", source), ("monitor", "=", monitor),
             ("epoch_start", ">=", start), ("epoch_start", "<", end),
         ]  # fmt: skip
         rows = self.store.read(EPOCHS, conditions, ["epoch_start", "revision", "parent", "digest"])
         rows = rows.sort_by([("epoch_start", "ascending"), ("revision", "ascending")])
         columns = (column_list(rows, name) for name in ("epoch_start", "parent", "digest"))
-        last = {link[0]: Link(*link) for link in zip(*columns, strict=True)}
+        last = {link[0]: ChainLink(*link) for link in zip(*columns, strict=True)}
         return list(last.values())
 
     def all_seals(self) -> list[Seal]:
@@ -153,7 +153,7 @@ class Ledger:
 
     def landed(self, source: str, start: int, end: int) -> list[Seal]:
         """Every landing that brought events to these epochs."""
-        conditions: list[Condition] = [
+        conditions: list[RowCondition] = [
             ("source", "=", source), ("monitor", "=", LANDING),
             ("epoch_start", ">=", start), ("epoch_start", "<", end),
         ]  # fmt: skip
@@ -174,12 +174,12 @@ class Ledger:
         said = self._newest_of_landings(source, ("config", ">", ""))
         return str(said.sort_by("revision")["config"][-1].as_py()) if said.num_rows else ""
 
-    def _newest_of_landings(self, source: str, *conditions: Condition) -> pa.Table:
+    def _newest_of_landings(self, source: str, *conditions: RowCondition) -> pa.Table:
         """Seals of a source's landings, the last one that meets the conditions among them.
 
         They are looked for in the last commits, then further and further back: the last landing is mostly a recent one.
         """
-        wanted: list[Condition] = [("source", "=", source), ("monitor", "=", LANDING), *conditions]
+        wanted: list[RowCondition] = [("source", "=", source), ("monitor", "=", LANDING), *conditions]
         last, look_back = self.version, _FIRST_LOOK
         while True:
             since = max(last - look_back, -1)
@@ -235,7 +235,7 @@ def journal_start(clock: Clock) -> int:
     return clock.start_of(-1)
 
 
-def _journal_of(source: str, clock: Clock) -> list[Condition]:
+def _journal_of(source: str, clock: Clock) -> list[RowCondition]:
     return [("source", "=", source), ("monitor", "=", LANDING), ("epoch_start", "=", journal_start(clock))]
 
 
@@ -253,7 +253,7 @@ def _current(seals: Iterable[Seal]) -> list[Seal]:
 
 def _standing(table: DeltaTable, wanted: Sequence[Seal], length: int) -> list[Seal]:
     """What is sealed where the seals would go, and right before."""
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("source", "=", wanted[0].source),
         ("monitor", "in", sorted({seal.monitor for seal in wanted})),
         ("epoch_start", ">=", min(seal.epoch_start for seal in wanted) - length),

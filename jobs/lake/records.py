@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.lake.content import digest_rows
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.lake.times import rows_by
 from monitoring_lib.epochs import to_datetime, to_microseconds
 from monitoring_lib.tables import MESSAGES, WRITES, Table
@@ -74,12 +74,12 @@ def _records(table: Table, output: str, source: str, step: str, rows: pa.Table, 
     ]  # fmt: skip
 
 
-def recorded(lake: Lake, writes: Iterable[str], span: Iterable[Condition]) -> dict[Part, dict[str, Any]]:
+def recorded(lake: Lake, writes: Iterable[str], span: Iterable[RowCondition]) -> dict[Part, dict[str, Any]]:
     """The records of these writes and epochs."""
     return {part_of(row): row for row in lake.of_writes(WRITES, list(writes), span).to_pylist()}
 
 
-def recorded_once(lake: Lake, write: str, span: Iterable[Condition]) -> dict[Part, dict[str, Any]]:
+def recorded_once(lake: Lake, write: str, span: Iterable[RowCondition]) -> dict[Part, dict[str, Any]]:
     """The same of one write that is finished: all monitors of a run ask for the same."""
     key = write, tuple(span)
     if key not in lake.recorded_before:

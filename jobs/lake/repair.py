@@ -20,36 +20,34 @@ def repair(store: Store, table: Table) -> list[str]:
     The rows in them are lost. Whoever reads them is told so by the digests of their seals. A table whose log itself is
     gone is put aside as it is, and begins anew.
     """
-    place = store.location(table)
-    done = _forget_checkpoint(Path(place)) if "://" not in place else []
+    root = store.location(table)
+    done = _forget_checkpoint(Path(root)) if "://" not in root else []
     try:
-        found = DeltaTable(place, storage_options=store.options).repair()
+        found = DeltaTable(root, storage_options=store.options).repair()
     except TableNotFoundError:
         return done
     except (DeltaError, OSError) as error:
-        told = trouble(place, "repaired", error)
-        if not isinstance(told, DamagedTable) or "://" in place:
+        told = trouble(root, "repaired", error)
+        if not isinstance(told, DamagedTable) or "://" in root:
             raise told from error
-        return [*done, _put_aside(Path(place))]
+        return [*done, _put_aside(Path(root))]
     return [*done, *(f"{table.name}: {file} is gone, and out of the log" for file in found["files_removed"])]
 
 
-def _put_aside(place: Path) -> str:
+def _put_aside(root: Path) -> str:
     aside = next(
-        path
-        for number in itertools.count(1)
-        if not (path := place.with_name(f"{place.name}.damaged-{number}")).exists()
+        path for number in itertools.count(1) if not (path := root.with_name(f"{root.name}.damaged-{number}")).exists()
     )
-    place.rename(aside)
-    return f"{place.name}: its log cannot be read; the table is put aside as {aside}, and begins anew"
+    root.rename(aside)
+    return f"{root.name}: its log cannot be read; the table is put aside as {aside}, and begins anew"
 
 
-def _forget_checkpoint(place: Path) -> list[str]:
+def _forget_checkpoint(root: Path) -> list[str]:
     """A checkpoint that is gone is not needed where the log holds every commit."""
-    log = place / "_delta_log"
+    log = root / "_delta_log"
     hint = log / "_last_checkpoint"
     whole = (log / f"{0:020}.json").exists()
     if not whole or not hint.exists() or list(log.glob("*.checkpoint*.parquet")):
         return []
     hint.unlink()
-    return [f"{place.name}: its checkpoint is gone; the log is whole, and is read instead"]
+    return [f"{root.name}: its checkpoint is gone; the log is whole, and is read instead"]

@@ -27,8 +27,8 @@ class WholeNumber:
     value: int
 
 
-Comparison = Literal["=", ">=", "<", "<=", ">"]
-Condition = tuple[str, Comparison, str | int | WholeNumber] | tuple[str, Literal["in"], Sequence[str]]
+ColumnComparison = Literal["=", ">=", "<", "<=", ">"]
+RowCondition = tuple[str, ColumnComparison, str | int | WholeNumber] | tuple[str, Literal["in"], Sequence[str]]
 """A column, a comparison, and a value: a time in microseconds, a number, or an identifier of our own making."""
 
 _OURS = re.compile(r"[A-Za-z0-9 _.:()*;,@/-]*")
@@ -41,7 +41,7 @@ _PROPERTIES: dict[str, str | None] = {
 }
 
 
-def predicate(conditions: Iterable[Condition]) -> str | None:
+def predicate(conditions: Iterable[RowCondition]) -> str | None:
     """The conditions as the engine's SQL. A value that could be a name out of data is refused."""
     parts = []
     for column, comparison, value in conditions:
@@ -159,7 +159,7 @@ class Store:
         except (DeltaError, OSError) as error:
             raise trouble(self.location(table), "compacted", error) from error
 
-    def delete(self, table: Table, conditions: Iterable[Condition]) -> None:
+    def delete(self, table: Table, conditions: Iterable[RowCondition]) -> None:
         """Takes out the rows that meet all conditions."""
         try:
             # Deleting, the engine takes `timestamp '…'` for nanoseconds, and compares them with nothing of ours.
@@ -169,7 +169,7 @@ class Store:
         self.committed(table.name)
 
     def read(
-        self, table: Table, conditions: Iterable[Condition] = (), columns: Sequence[str] | None = None
+        self, table: Table, conditions: Iterable[RowCondition] = (), columns: Sequence[str] | None = None
     ) -> pa.Table:
         """The rows that meet all conditions, sealed or not: `Lake` decides which of them exist."""
         found = self.open(table)
@@ -178,11 +178,11 @@ class Store:
             return pa.schema([table.schema.field(name) for name in wanted]).empty_table()
         return scan(found, table, conditions, wanted)
 
-    def count(self, table: Table, by: Sequence[str], conditions: Iterable[Condition]) -> Counter[tuple[Any, ...]]:
+    def count(self, table: Table, by: Sequence[str], conditions: Iterable[RowCondition]) -> Counter[tuple[Any, ...]]:
         """How many rows meet the conditions, by the values of these columns; times as microseconds."""
         return count_rows(self._there(table), by, conditions)
 
-    def fingerprints(self, table: Table, conditions: Iterable[Condition]) -> pa.Table:
+    def fingerprints(self, table: Table, conditions: Iterable[RowCondition]) -> pa.Table:
         """The content of the rows that meet the conditions, binary cells as the hex of their SHA-256.
 
         The engine digests as it reads: payloads, which may be large, never come into Python. `payload_bytes`
@@ -199,7 +199,7 @@ class Store:
         }
         return rows.cast(pa.schema([(name, kinds.get(name, pa.int64())) for name in rows.column_names]))
 
-    def _select(self, table: Table, what: str, conditions: Iterable[Condition]) -> pa.Table:
+    def _select(self, table: Table, what: str, conditions: Iterable[RowCondition]) -> pa.Table:
         return _select(self._there(table), what, conditions)
 
     def _there(self, table: Table) -> DeltaTable:
@@ -209,7 +209,7 @@ class Store:
         return found
 
 
-def count_rows(found: DeltaTable, by: Sequence[str], conditions: Iterable[Condition]) -> Counter[tuple[Any, ...]]:
+def count_rows(found: DeltaTable, by: Sequence[str], conditions: Iterable[RowCondition]) -> Counter[tuple[Any, ...]]:
     """How many rows of a table meet the conditions, by the values of these columns; times as microseconds."""
     columns = ", ".join(by)
     rows = _select(found, f"{columns}, count(*) as rows", conditions, f" group by {columns}")
@@ -217,7 +217,7 @@ def count_rows(found: DeltaTable, by: Sequence[str], conditions: Iterable[Condit
     return Counter(dict(zip(zip(*values, strict=True), _plain(rows["rows"]), strict=True)))
 
 
-def _select(found: DeltaTable, what: str, conditions: Iterable[Condition], end: str = "") -> pa.Table:
+def _select(found: DeltaTable, what: str, conditions: Iterable[RowCondition], end: str = "") -> pa.Table:
     """A query of our own making: column names of the declaration, and conditions."""
     where = predicate(conditions)
     text = f"select {what} from rows" + (f" where {where}" if where else "") + end
@@ -231,7 +231,7 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
     return list((column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist())
 
 
-def scan(found: DeltaTable, table: Table, conditions: Iterable[Condition], columns: Sequence[str]) -> pa.Table:
+def scan(found: DeltaTable, table: Table, conditions: Iterable[RowCondition], columns: Sequence[str]) -> pa.Table:
     try:
         rows = pa.table(found.scan(columns=list(columns), predicate=predicate(conditions)))
     except (DeltaError, OSError, pa.ArrowException) as error:

@@ -98,11 +98,11 @@ def engine_trouble(error: Exception, location: str = "") -> FarwatchError:
     if type(error).__name__ == "PythonException":
         text = next((line for line in reversed(text.splitlines()) if _RAISED.match(line)), text)
     read = _DATA_FILE.search(text)
-    place = location or (read[1] if read else "")
-    if not place and not _any((*_FULL, *_FORBIDDEN), text):
+    where = location or (read[1] if read else "")
+    if not where and not _any((*_FULL, *_FORBIDDEN), text):
         kind = CheckFailed if type(error).__name__ in _PERMANENT else Transient
         return kind(f"Spark failed: {_short(text)}")
-    return trouble(place or "Spark's scratch folder", "read or written", Exception(text))
+    return trouble(where or "Spark's scratch folder", "read or written", Exception(text))
 
 
 def _any(signs: tuple[str, ...], text: str) -> bool:

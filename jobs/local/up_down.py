@@ -119,10 +119,10 @@ def _read(record: Path) -> Running | None:
 
 
 def _own_world(home: Path | None) -> tuple[Path, dict[str, str]]:
-    place = (home or Path(os.environ.get("FARWATCH_HOME", "."))).absolute()
-    conf = place / os.environ.get("FARWATCH_CONF", "conf")
-    environment = {"FARWATCH_HOME": str(place), "FARWATCH_CONF": str(conf)}
-    return place / "var", environment | {"FARWATCH_ENV": os.environ.get("FARWATCH_ENV", "local")}
+    home_folder = (home or Path(os.environ.get("FARWATCH_HOME", "."))).absolute()
+    conf = home_folder / os.environ.get("FARWATCH_CONF", "conf")
+    environment = {"FARWATCH_HOME": str(home_folder), "FARWATCH_CONF": str(conf)}
+    return home_folder / "var", environment | {"FARWATCH_ENV": os.environ.get("FARWATCH_ENV", "local")}
 
 
 def _demo_world(home: Path | None) -> tuple[Path, dict[str, str]]:

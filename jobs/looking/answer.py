@@ -17,7 +17,7 @@ from jobs.looking.owing import SetAside, set_aside_of
 from jobs.looking.sealed import SealedEpoch, find_epoch
 from jobs.looking.sealed_chain import landed_of
 from jobs.looking.staleness import Stale, stale_part
-from jobs.looking.stays import Row, stays
+from jobs.looking.stays import StayKey, stays
 from jobs.looking.traffic import Traffic, traffic_of, traffic_so_far
 from jobs.terminal.wording import printable
 from monitoring_lib.epochs import format_time, to_microseconds
@@ -42,7 +42,7 @@ class ShownAnswer:
 
     epoch: SealedEpoch
     rows: Sequence[dict[str, Any]]
-    since: dict[Row, int]
+    since: dict[StayKey, int]
     traffic: Traffic
     so_far: Traffic
     stale: Stale | None

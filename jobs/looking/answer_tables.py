@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 50
 _RIGHT = ("rank", "estimate", "low..high")
 
-Rows = Sequence[dict[str, Any]]
+AnswerRows = Sequence[dict[str, Any]]
 
 
 def answer_tables(look: ShownAnswer) -> Iterator[RenderableType]:
@@ -34,7 +34,7 @@ def answer_tables(look: ShownAnswer) -> Iterator[RenderableType]:
         yield from _at_the_end(look)
 
 
-def rows_at_the_end(rows: Rows) -> list[dict[str, Any]]:
+def rows_at_the_end(rows: AnswerRows) -> list[dict[str, Any]]:
     """The rows that hold at the end; answers per tick have earlier ones beside them."""
     latest = max((row["tick"] for row in rows), default=None)
     return [row for row in rows if row["tick"] == latest]
@@ -76,7 +76,7 @@ def _views(look: ShownAnswer) -> Iterator[RenderableType]:
     yield "--node SITE shows the view of one"
 
 
-def _table(rows: Rows, look: ShownAnswer | None = None, ticks: bool = False) -> Table:
+def _table(rows: AnswerRows, look: ShownAnswer | None = None, ticks: bool = False) -> Table:
     """The columns that these rows need."""
     from rich.text import Text
 
@@ -102,7 +102,7 @@ def _table(rows: Rows, look: ShownAnswer | None = None, ticks: bool = False) -> 
     return found
 
 
-def bare_table(rows: Rows) -> Table:
+def bare_table(rows: AnswerRows) -> Table:
     """Rows that are no epoch's answer."""
     return _table(rows[:_MOST_ROWS], ticks=len({row["tick"] for row in rows}) > 1)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.lake import Lake, column_list
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.sealed_chain import SealedChain
 from jobs.terminal.wording import counted
 from monitoring_lib.epochs import format_time
@@ -38,7 +38,7 @@ class Audited:
 
 def audited_of(lake: Lake, source: str, monitor: str, chain: SealedChain) -> Audited | None:
     """None where no epoch of the chain was audited as it is now."""
-    conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
+    conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", monitor)]
     rows = lake.centre.read(AUDITS, conditions).sort_by("audited_at")
     columns = [column_list(rows, name) for name in ("epoch_start", "seal", "broken", "damaged")]
     sealed = dict(zip(chain.starts.tolist(), chain.column("digest"), strict=True))

@@ -6,7 +6,7 @@ import time
 
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import LANDING
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from monitoring_lib.config import Source
 from monitoring_lib.tables import EPOCHS
 
@@ -22,7 +22,7 @@ def is_live(lake: Lake, source: Source) -> bool:
     """Whether its events land as they happen: so it says by a `deadline`, or so they came last."""
     if source.deadline is not None:
         return True
-    conditions: list[Condition] = [("source", "=", source.name), ("monitor", "=", LANDING)]
+    conditions: list[RowCondition] = [("source", "=", source.name), ("monitor", "=", LANDING)]
     rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "sealed_at"])
     landed = [
         (start, sealed)

@@ -10,7 +10,7 @@ from jobs.epoch.checked import check_sealed
 from jobs.epoch.context import Context
 from jobs.epoch.restoring import restore_inner, restore_sites
 from jobs.lake import column_list
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.printing import plain
 from jobs.looking.readable import content_of_image
 from jobs.looking.sealed import SealedEpoch, find_epoch
@@ -68,7 +68,7 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 def _messages(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
     """What was sent, in order of delivery; of one node: what it sent and received."""
-    conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
+    conditions: list[RowCondition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
     found = context.lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions)
     check_sealed(context.lake, MESSAGES, ["inbox", "messages"], [epoch.seal], found, method.name)
     rows = found.to_pylist()
@@ -102,7 +102,7 @@ def _states(context: Context, epoch: SealedEpoch, method: Method, node: str | No
 
 
 def _answers(context: Context, epoch: SealedEpoch, method: Method, node: str | None) -> list[dict[str, Any]]:
-    conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
+    conditions: list[RowCondition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
     rows = context.lake.sealed(DRAFTS, [epoch.seal], ["drafts"], conditions)
     check_sealed(context.lake, DRAFTS, ["drafts"], [epoch.seal], rows, method.name)
     ticks = column_list(rows, "tick")

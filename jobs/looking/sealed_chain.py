@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jobs.lake import Lake
 from jobs.lake.seals import LANDING
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from monitoring_lib.tables import EPOCHS
 
 _COLUMNS = [
@@ -62,7 +62,7 @@ class SealedChain:
 
 
 def chain_of(lake: Lake, source: str, monitor: str) -> SealedChain:
-    conditions: list[Condition] = [("source", "=", source), ("monitor", "=", monitor)]
+    conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", monitor)]
     rows = lake.centre.read(EPOCHS, conditions, _COLUMNS)
     rows = rows.sort_by([("epoch_start", "ascending"), ("revision", "ascending")])
     starts = _numbers(rows["epoch_start"].cast(pa.int64()))
@@ -96,7 +96,7 @@ class Landed:
 
 
 def landed_of(lake: Lake, source: str) -> Landed:
-    conditions: list[Condition] = [("source", "=", source), ("monitor", "=", LANDING)]
+    conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", LANDING)]
     rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "revision", "counts", "write"])
     landed, gone = (
         _numbers(pc.fill_null(pc.map_lookup(rows["counts"], name, "first"), 0)) for name in ("landed", "replaced")

@@ -10,17 +10,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jobs.lake import Lake
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.sealed import SealedEpoch
 from monitoring_lib.tables import DRAFTS
 
-Row = tuple[str, str]
+StayKey = tuple[str, str]
 """Who says so, and the key."""
 
 _FIRST_LOOK = 64
 
 
-def stays(lake: Lake, epoch: SealedEpoch, wanted: Iterable[Row]) -> dict[Row, int]:
+def stays(lake: Lake, epoch: SealedEpoch, wanted: Iterable[StayKey]) -> dict[StayKey, int]:
     """The first epoch of each row's present stay; looks back further and further until all of them are known."""
     known, starts = sorted(wanted), epoch.chain.starts
     first = np.full(len(known), len(starts) - 1)
@@ -35,10 +35,10 @@ def stays(lake: Lake, epoch: SealedEpoch, wanted: Iterable[Row]) -> dict[Row, in
     return {row: int(starts[at]) for row, at in zip(known, first, strict=True)}
 
 
-def _was_there(lake: Lake, epoch: SealedEpoch, wanted: Sequence[Row], begin: int, end: int) -> NDArray[np.bool_]:
+def _was_there(lake: Lake, epoch: SealedEpoch, wanted: Sequence[StayKey], begin: int, end: int) -> NDArray[np.bool_]:
     """For the epochs of the chain from `begin` to `end`: which of the wanted rows their sealed answers had."""
     starts = epoch.chain.starts[begin:end]
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("monitor", "=", epoch.monitor.name),
         ("epoch_start", ">=", int(starts[0])),
         ("epoch_start", "<=", int(starts[-1])),
@@ -53,7 +53,7 @@ def _was_there(lake: Lake, epoch: SealedEpoch, wanted: Sequence[Row], begin: int
     return was_there
 
 
-def _rows_of(rows: pa.Table, wanted: Sequence[Row]) -> NDArray[np.int64]:
+def _rows_of(rows: pa.Table, wanted: Sequence[StayKey]) -> NDArray[np.int64]:
     """Which of the wanted rows each row is about, -1 for none."""
     nodes, keys = (list(dict.fromkeys(names)) for names in zip(*wanted, strict=True))
     number = np.full((len(nodes) + 1, len(keys) + 1), -1)  # the last ones stand for any other name

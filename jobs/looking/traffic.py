@@ -10,7 +10,7 @@ import numpy as np
 from jobs.epoch.asked_then import monitor_then
 from jobs.lake import Lake, column_list
 from jobs.lake.seals import Seal
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.sealed import SealedEpoch
 from jobs.looking.sealed_chain import SealedChain
 from jobs.terminal.wording import size
@@ -37,7 +37,7 @@ def traffic_of(lake: Lake, epoch: SealedEpoch, seals: Sequence[Seal]) -> dict[in
     """By start, of each of these epochs of the chain."""
     sent: dict[int, int] = {}
     for method, own in _by_method(seals).items():
-        conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method)]
+        conditions: list[RowCondition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method)]
         rows = lake.sealed(MESSAGES, own, ["inbox", "messages"], conditions, ["epoch_start", "bytes"])
         for start, count in zip(column_list(rows, "epoch_start"), rows["bytes"].to_pylist(), strict=True):
             sent[start] = sent.get(start, 0) + count
@@ -95,7 +95,7 @@ def shipped_by_epoch(
     """Bytes that sending everything would take, by epoch, as recorded when the synopses were written."""
     starts = [start for _, start in named]
     method = find_method(monitor.question, monitor.method)(monitor.ask(source, monitor.method))
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("source", "=", source.name),
         ("owner", "=", monitor.intake(method.summary(), source).name),
         ("epoch_start", ">=", min(starts)),
@@ -132,7 +132,7 @@ def loads_of(lake: Lake, epoch: SealedEpoch) -> LinkTraffic:
     """What every link of the published method's network carried in the epoch."""
     method = epoch.method()
     topology = epoch.moment(lake, method).topology
-    conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
+    conditions: list[RowCondition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method.name)]
     columns = ["sender", "receivers", "entries", "bytes"]
     rows = lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions, columns)
     entries: dict[tuple[str, str], int] = {}

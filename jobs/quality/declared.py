@@ -25,7 +25,7 @@ _MISSING = "missing values"
 _BOUNDS = ("low", "estimate", "high")
 _SHOWN = 60
 
-Part = tuple[str, int]
+RowOwner = tuple[str, int]
 """A monitor and the start of an epoch; '' and 0 where rows have none."""
 
 
@@ -139,7 +139,7 @@ def _findings(
     sizes = dict(zip(known, np.bincount(parts, minlength=len(known)).tolist(), strict=True))
     sound = dict.fromkeys(known)
     for name, failed in broken.items():
-        failing: dict[Part, list[int]] = {}
+        failing: dict[RowOwner, list[int]] = {}
         for row in failed.rows:
             failing.setdefault(known[parts[row]], []).append(row)
         for part, at in failing.items():
@@ -152,12 +152,12 @@ def _findings(
         yield Finding(start, f"{table.name} is well formed", True, monitor=monitor, observed=observed)
 
 
-def _whole(rows: pa.Table) -> list[Part]:
+def _whole(rows: pa.Table) -> list[RowOwner]:
     """All parts that the rows belong to, where what is wrong is wrong with all of them."""
     return sorted(_parts(rows)[0]) or [("", 0)]
 
 
-def _parts(rows: pa.Table) -> tuple[list[Part], NDArray[np.int64]]:
+def _parts(rows: pa.Table) -> tuple[list[RowOwner], NDArray[np.int64]]:
     """Whose and of when rows are: the parts in the order of their first rows, and which of them each row is of."""
     monitors = pc.fill_null(_values(rows, "monitor", Kind.STRING), "")
     starts = pc.fill_null(_values(rows, "epoch_start", Kind.TIMESTAMP).cast(pa.int64()), 0)

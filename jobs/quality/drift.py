@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from jobs.quality.site_checks import SiteCheck, between
-from jobs.quality.statistics import BUCKETS, Grid, Whole, bucket_column
+from jobs.quality.statistics import BUCKETS, Grid, GridNumbers, bucket_column
 from monitoring_lib.config import Drift
 
 LEAST_EVENTS = 50
@@ -68,7 +68,7 @@ def _pooled(grid: Grid, history: pa.Table, names: list[str], own: npt.NDArray[np
     np.add.at(pooled, grid.cells[1] + grid.before, own)
     if "buckets" not in history.column_names:
         return pooled
-    starts: Whole = history["epoch_start"].cast(pa.int64()).to_numpy()
+    starts: GridNumbers = history["epoch_start"].cast(pa.int64()).to_numpy()
     at = {name: number for number, name in enumerate(names)}
     for start, parts in zip(starts.tolist(), history["buckets"].to_pylist(), strict=True):
         epoch = (start - grid.starts.start) // grid.source.epoch + grid.before

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from jobs.quality.standing import KnownSites, silent_epochs, usual_volume
-from jobs.quality.statistics import Cells, Grid, lacking
+from jobs.quality.statistics import Grid, GridCells, lacking
 from jobs.quality.validation import Check
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class SiteCheck:
     """A check of one number a cell; a cell whose number is missing is not judged."""
 
     check: Check
-    cells: Cells
+    cells: GridCells
     numbers: pd.Series
     words: Callable[[int], tuple[str, str]]
     """What was observed in a cell, and what is wrong with it."""
@@ -123,7 +123,7 @@ def _usual(grid: Grid, standing: KnownSites) -> SiteCheck:
 
 
 def between(
-    cells: Cells, name: str, numbers: Any, words: Callable[[int], tuple[str, str]], severity: Any,
+    cells: GridCells, name: str, numbers: Any, words: Callable[[int], tuple[str, str]], severity: Any,
     least: float | None = None, most: float | None = None,
 ) -> SiteCheck:  # fmt: skip
     import pandas as pd
@@ -133,7 +133,7 @@ def between(
     return SiteCheck(check, cells, pd.Series(numbers, dtype=float), words)
 
 
-def _where(flags: Any) -> Cells:
+def _where(flags: Any) -> GridCells:
     sites, epochs = np.nonzero(flags)
     return sites, epochs
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jobs.quality.statistics import Flags, Grid, Whole
+from jobs.quality.statistics import Flags, Grid, GridNumbers
 from monitoring_lib.config import Source
 
 LEAST_HISTORY = 3
@@ -53,13 +53,13 @@ def _earlier(happens: Flags) -> Flags:
     return np.concatenate([np.zeros((len(ever), 1), bool), ever[:, :-1]], axis=1)
 
 
-def silent_epochs(grid: Grid, allowed: int) -> Whole:
+def silent_epochs(grid: Grid, allowed: int) -> GridNumbers:
     """Epochs since each site last had events, this one included; counted up to one more than is allowed."""
     columns = np.arange(grid.counts.shape[1])
     # Before the origin there is nothing to be silent in.
     nothing_before = max(-1, grid.before - grid.first - 1)
     last = np.maximum.accumulate(np.where(grid.counts > 0, columns, nothing_before), axis=1)
-    silent: Whole = np.minimum(columns - last, allowed + 1)
+    silent: GridNumbers = np.minimum(columns - last, allowed + 1)
     return silent[:, grid.before :]
 
 
@@ -68,7 +68,7 @@ class Usual:
     """The median of a site's epochs before, and of how many; from the first of them that had events."""
 
     median: npt.NDArray[np.float64]
-    epochs: Whole
+    epochs: GridNumbers
     judged: Flags
     """Where enough of them had events, and the median is not 0."""
 

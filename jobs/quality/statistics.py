@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from monitoring_lib.config import Source
 
 Flags = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.int64]
-Cells = tuple[Whole, Whole]
+GridNumbers = npt.NDArray[np.int64]
+GridCells = tuple[GridNumbers, GridNumbers]
 """Cells of a grid: the numbers of their sites, and of their epochs counted from the range's first."""
 
 
@@ -53,15 +53,15 @@ class Grid:
     starts: range
     before: int
     sites: Sequence[str]
-    counts: Whole
+    counts: GridNumbers
     statistics: pa.Table
     """Of the range's epochs, as `statistics_schema` has it."""
-    cells: Cells
+    cells: GridCells
     """Where each row of the statistics lies."""
     numbers: dict[str, int] = field(repr=False)
 
     @property
-    def events(self) -> Whole:
+    def events(self) -> GridNumbers:
         """Those of the range itself."""
         return self.counts[:, self.before :]
 
@@ -86,7 +86,7 @@ def grid_of(
     numbers = {site: number for number, site in enumerate(sites)}
     counts = np.zeros((len(sites), before + len(starts)), np.int64)
 
-    def cells_of(sites_of: pa.ChunkedArray, starts_of: pa.ChunkedArray) -> Cells:
+    def cells_of(sites_of: pa.ChunkedArray, starts_of: pa.ChunkedArray) -> GridCells:
         rows = pc.index_in(sites_of, value_set=pa.array(sites, pa.string())).to_numpy().astype(np.int64)
         return rows, (starts_of.to_numpy() - starts.start) // source.epoch
 

@@ -155,11 +155,11 @@ def _print_result(result: Result, as_json: bool) -> None:
 def _generated(kind: str, out: Path, **given: object) -> GeneratedTrace:
     from typing import Any, cast
 
-    from jobs.simulation.generate import Kind, generate
+    from jobs.simulation.generate import TraceKind, generate
     from jobs.terminal.progress import progress
 
     with progress("files written") as work:
-        return generate(cast(Kind, kind), out, progress=work.advance, **cast(dict[str, Any], given))
+        return generate(cast(TraceKind, kind), out, progress=work.advance, **cast(dict[str, Any], given))
 
 
 def _print_trace(trace: GeneratedTrace, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from jobs.simulation.grouping import MOST_PENDING, Numbers, TraceGrouping, decoded, encoded
+from jobs.simulation.grouping import MOST_PENDING, IntColumn, TraceGrouping, decoded, encoded
 from monitoring_lib.epochs import Clock, format_duration, format_time
 from monitoring_lib.errors import UsageError
 from monitoring_lib.summaries import TICK, Cell, Intake, Measure, Rows, Summary
@@ -89,7 +89,7 @@ class Counting:
     def tick(self) -> int:
         return self.intakes[0].tick
 
-    def see(self, epochs: Numbers, sites: pa.Array, places: Sequence[pa.Array]) -> None:
+    def see(self, epochs: IntColumn, sites: pa.Array, places: Sequence[pa.Array]) -> None:
         """Any events, whether they count or not: their sites are known from now on."""
         columns = [encoded(sites), *map(encoded, places)]
         codes = epochs
@@ -166,7 +166,7 @@ class _Slices:
 
     def __init__(self, grouping: TraceGrouping, table: pa.Table | None, first: int, first_tick: int) -> None:
         self._cuts: NDArray[np.intp] = np.array([0])
-        self._epochs: Numbers = np.empty(0, np.int64)
+        self._epochs: IntColumn = np.empty(0, np.int64)
         if table is None:
             return
         self._keys = {name: grouping.key(table, name) for name in grouping.keys}

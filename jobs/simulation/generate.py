@@ -22,7 +22,7 @@ from jobs.simulation.generate_rows import CdnRows, FlashCrowd, GeneratedRows, Wa
 from monitoring_lib.epochs import format_time, parse_duration, parse_time, to_datetime
 from monitoring_lib.errors import UsageError
 
-Kind = Literal["cdn", "walk"]
+TraceKind = Literal["cdn", "walk"]
 HOUR = parse_duration("1h")
 
 _CITIES = (
@@ -87,7 +87,7 @@ class GeneratedTrace:
     """The files in order of arrival, and the facts behind them; `rows` leaves out repeats."""
 
     folder: str
-    kind: Kind
+    kind: TraceKind
     start: str
     sites: tuple[str, ...]
     hours: int
@@ -97,7 +97,7 @@ class GeneratedTrace:
 
 
 def generate(
-    kind: Kind,
+    kind: TraceKind,
     out: Path,
     *,
     seed: int = 1,
@@ -155,8 +155,8 @@ def _checked(
     kind: str, out: Path, seed: int, sites: int, hours: int, start: str, events: int, items: int, late: float
 ) -> int:
     """The start in microseconds, once every argument makes sense."""
-    if kind not in get_args(Kind):
-        raise UsageError(f"--generate {kind!r}: choose one of {', '.join(get_args(Kind))}")
+    if kind not in get_args(TraceKind):
+        raise UsageError(f"--generate {kind!r}: choose one of {', '.join(get_args(TraceKind))}")
     counts = {"--sites": sites, "--hours": hours, "--events-per-hour": events, "--items": items}
     for option, count in counts.items():
         if count < 1:
@@ -197,7 +197,7 @@ def _outages(seed: int, sites: int, hours: int, count: int) -> frozenset[tuple[i
 
 
 def _write(
-    kind: Kind, plan: _Plan, source: CdnRows | WalkRows, hours: int, corrupt: int, duplicates: int,
+    kind: TraceKind, plan: _Plan, source: CdnRows | WalkRows, hours: int, corrupt: int, duplicates: int,
     progress: Callable[[int], None],
 ) -> GeneratedTrace:  # fmt: skip
     places = [(hour, site) for hour in range(hours) for site in range(len(plan.sites))]

@@ -22,7 +22,7 @@ _ENCODED = pa.dictionary(pa.int32(), pa.string())
 _ORDER = ("time", "path", "line")
 """What the last of several readings is last by."""
 
-Numbers = NDArray[np.int64]
+IntColumn = NDArray[np.int64]
 Cuts = NDArray[np.intp]
 
 
@@ -44,7 +44,7 @@ class TraceGrouping:
 
     def add(
         self,
-        epochs: Numbers,
+        epochs: IntColumn,
         sites: pa.Array,
         keys: Mapping[str, pa.Array],
         values: pa.Array | None,
@@ -97,13 +97,13 @@ class TraceGrouping:
         columns |= self._reduced(table, order, cuts, columns)
         self._grouped = [pa.table(columns).combine_chunks()]
 
-    def _within(self, table: pa.Table) -> list[Numbers]:
+    def _within(self, table: pa.Table) -> list[IntColumn]:
         """What orders the events of one group."""
         if self.measure.reduction != "last":
             return []
         return [table[name].to_numpy() for name in reversed(_ORDER)]
 
-    def _reduced(self, table: pa.Table, order: Cuts, cuts: Cuts, made: Mapping[str, Any]) -> dict[str, Numbers]:
+    def _reduced(self, table: pa.Table, order: Cuts, cuts: Cuts, made: Mapping[str, Any]) -> dict[str, IntColumn]:
         if self.measure.reduction == "count":
             return {}
         values = table["value"].to_numpy()[order]
@@ -116,7 +116,7 @@ class TraceGrouping:
         reduce = np.minimum if self.measure.reduction == "min" else np.maximum
         return {"value": reduce.reduceat(values, cuts)}
 
-    def _refuse_too_large(self, values: Numbers, cuts: Cuts, made: Mapping[str, Any]) -> None:
+    def _refuse_too_large(self, values: IntColumn, cuts: Cuts, made: Mapping[str, Any]) -> None:
         """DataError where a sum needs more than 64 bits; whatever wraps on the way to one that fits is exact."""
         sizes = np.add.reduceat(np.abs(values, dtype=np.float64), cuts)
         ends = np.append(cuts[1:], len(values))
@@ -170,7 +170,7 @@ def _starts_of_runs(columns: Sequence[NDArray[Any]]) -> Cuts:
     return np.flatnonzero(differs)
 
 
-def _rounded(sums: Numbers, counts: Numbers) -> Numbers:
+def _rounded(sums: IntColumn, counts: IntColumn) -> IntColumn:
     """The means, rounded to whole numbers, halves to even."""
     whole, rest = np.divmod(sums, counts)
     up = (2 * rest > counts) | ((2 * rest == counts) & (whole % 2 == 1))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jobs.input.reading import read
 from jobs.simulation.counting import Counting
-from jobs.simulation.grouping import Numbers, decoded
+from jobs.simulation.grouping import IntColumn, decoded
 from jobs.simulation.trace import Trace
 from jobs.terminal.progress import progress
 from monitoring_lib import expressions
@@ -25,7 +25,7 @@ from monitoring_lib.summaries import Intake
 
 MOST_EXAMPLES = 3
 
-Truths = NDArray[np.bool_]
+RowMask = NDArray[np.bool_]
 
 
 @dataclass
@@ -139,11 +139,11 @@ class _Batch:
         self._rows, self._sites, self._source = rows, sites, source
         self._texts: dict[str, pa.Array] = {}
         self._encoded: dict[str, pa.Array] = {}
-        self._true: dict[str, Truths] = {}
+        self._true: dict[str, RowMask] = {}
 
     @cached_property
-    def times(self) -> Numbers:
-        found: Numbers = self._rows["time"].cast(pa.int64()).to_numpy()
+    def times(self) -> IntColumn:
+        found: IntColumn = self._rows["time"].cast(pa.int64()).to_numpy()
         return found
 
     def text(self, text: str) -> pa.Array:
@@ -157,7 +157,7 @@ class _Batch:
         """A value column: whole numbers."""
         return self._rows["value"] if name == "value" else pc.map_lookup(self._rows["values"], name, "first")
 
-    def holds(self, where: str) -> Truths:
+    def holds(self, where: str) -> RowMask:
         if where not in self._true:
             self._true[where] = self._holds(where)
         return self._true[where]
@@ -171,7 +171,7 @@ class _Batch:
         codes = self._encoded[text]
         return _hashed(codes) if hashed else codes
 
-    def _holds(self, where: str) -> Truths:
+    def _holds(self, where: str) -> RowMask:
         rows = self._rows.num_rows
         if not where:
             return np.ones(rows, bool)
@@ -182,7 +182,7 @@ class _Batch:
             else expressions.Values(self._column(name))
             for name in condition.columns
         }
-        found: Truths = expressions.holds(condition, columns, rows).fill_null(False).to_numpy(zero_copy_only=False)
+        found: RowMask = expressions.holds(condition, columns, rows).fill_null(False).to_numpy(zero_copy_only=False)
         return found
 
     def _column(self, name: str) -> pa.Array:
@@ -191,7 +191,7 @@ class _Batch:
         return self._rows[name] if name in OWN_COLUMNS else pc.map_lookup(self._rows["fields"], name, "first")
 
 
-def _all_there(columns: Iterable[pa.Array], rows: int) -> Truths:
+def _all_there(columns: Iterable[pa.Array], rows: int) -> RowMask:
     there = np.ones(rows, bool)
     for column in columns:
         if column.null_count:

@@ -26,7 +26,7 @@ from monitoring_lib.expressions import (
     StartsWith,
     Text,
 )
-from monitoring_lib.expressions.evaluation import Kind
+from monitoring_lib.expressions.evaluation import ValueKind
 from monitoring_lib.expressions.numbers import DIGITS, SPELT, TURNED, bound
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class SparkValues:
     """A column of texts, of truth values, or of numbers: its entries (`bigint`, or decimals) divided by `scale`."""
 
     column: SparkColumn
-    kind: Kind = "text"
+    kind: ValueKind = "text"
     scale: int = 1
     decimal: bool = False
 

@@ -158,9 +158,11 @@ class PlainRows:
     def _time_of_text(self, text: Column) -> Column:
         from pyspark.sql import functions as F
 
-        places = _PLACES[self.source.time_format]
-        digits = rf"\A[0-9]{{1,{18 - places}}}" + (rf"(\.[0-9]{{1,{places}}})?\z" if places else r"\z")
-        number = F.when(text.rlike(digits), text.try_cast(f"decimal(18,{places})") * F.lit(10**places)).cast("bigint")
+        decimals = _PLACES[self.source.time_format]
+        digits = rf"\A[0-9]{{1,{18 - decimals}}}" + (rf"(\.[0-9]{{1,{decimals}}})?\z" if decimals else r"\z")
+        number = F.when(text.rlike(digits), text.try_cast(f"decimal(18,{decimals})") * F.lit(10**decimals)).cast(
+            "bigint"
+        )
         if self.source.time_format != "auto":
             return number
         iso = text.rlike(_ISO if self.source.time_zone == "UTC" else rf"(?={_ISO}).*{_ZONE}")

@@ -18,25 +18,25 @@ SERVER_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 _PARAMETER = "token_file="
 
 
-def make_token(place: Path) -> str:
+def make_token(path: Path) -> str:
     """A new token, and its file; whoever still holds the last one is refused."""
     token = secrets.token_urlsafe(32)
-    write_private(place, token)
+    write_private(path, token)
     return token
 
 
-def write_private(place: Path, text: str) -> None:
+def write_private(path: Path, text: str) -> None:
     """A file that was never readable to others, not even for a moment."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    new = place.with_name(f"{place.name}.{secrets.token_hex(4)}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
-    new.replace(place)
+    new.replace(path)
 
 
-def with_token_file(remote: str, place: Path) -> str:
+def with_token_file(remote: str, path: Path) -> str:
     """The address of a server whose token lies in a file."""
-    return f"{remote}/;{_PARAMETER}{quote(str(place))}"
+    return f"{remote}/;{_PARAMETER}{quote(str(path))}"
 
 
 def token_file(remote: str) -> Path | None:
@@ -51,15 +51,15 @@ def split_token(remote: str) -> tuple[str, str]:
     The first is for people: a token never stands in a message.
     """
     address, *parameters = remote.split(";")
-    place = token_file(remote)
+    path = token_file(remote)
     bare = ";".join([address, *(one for one in parameters if not one.startswith(_PARAMETER))])
-    if place is None:
+    if path is None:
         return remote, ""
     try:
-        return bare, place.read_text(encoding="utf-8").strip()
+        return bare, path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise SparkUnavailable(
-            f"the token of the Spark Connect server at {bare} cannot be read from {place} ({error.strerror});"
+            f"the token of the Spark Connect server at {bare} cannot be read from {path} ({error.strerror});"
             " it is there while the server runs, for its owner alone"
         ) from error
 

@@ -14,12 +14,12 @@ REFUSED = b"\xff"
 _WORTH_RETRYING = 3
 
 
-def ask(place: str) -> int | None:
+def ask(address: str) -> int | None:
     """The exit code of the command, or None where nobody stands by."""
     request = json.dumps({"arguments": sys.argv, "environment": dict(os.environ), "folder": os.getcwd()}).encode()
     with socket.socket(socket.AF_UNIX) as line:
         try:
-            connect(line, place)
+            connect(line, address)
         except OSError:
             return None
         try:
@@ -36,11 +36,11 @@ def ask(place: str) -> int | None:
     return answer[0]
 
 
-def connect(line: socket.socket, place: str) -> None:
+def connect(line: socket.socket, address: str) -> None:
     """A socket's path may have a hundred characters at most, so it is named from within its folder."""
     here = os.getcwd()
-    os.chdir(os.path.dirname(place))
+    os.chdir(os.path.dirname(address))
     try:
-        line.connect(os.path.basename(place))
+        line.connect(os.path.basename(address))
     finally:
         os.chdir(here)

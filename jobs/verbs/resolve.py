@@ -34,7 +34,7 @@ from monitoring_lib.methods import Method
 from monitoring_lib.network import Message
 from monitoring_lib.tables import CURSORS, DRAFTS, MESSAGES, OUTBOX, SITE_STATES, STATES
 
-Stored = dict[int, list[tuple[str, str]]]
+StoredNodes = dict[int, list[tuple[str, str]]]
 """By epoch, the nodes of which a state was stored, and in which form."""
 
 
@@ -42,8 +42,8 @@ Stored = dict[int, list[tuple[str, str]]]
 class _Bookkeeping:
     """Where the states of one monitor were stored in the run, by method: its cursors are made of this."""
 
-    sites: dict[str, Stored] = field(default_factory=dict)
-    inner: dict[str, Stored] = field(default_factory=dict)
+    sites: dict[str, StoredNodes] = field(default_factory=dict)
+    inner: dict[str, StoredNodes] = field(default_factory=dict)
 
 
 def resolve(context: Context, handover: Handover) -> None:

@@ -19,7 +19,7 @@ from jobs.epoch.runs import runs_of
 from jobs.lake import new_write
 from jobs.lake.checking import differences
 from jobs.lake.records import Part, digest_key, recorded, recorded_once
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.quality.findings import Finding, to_rows
 from jobs.terminal.console import say
 from monitoring_lib.epochs import format_time
@@ -93,7 +93,7 @@ def _of_run(handover: Handover, rows: pa.Table, writes: list[str]) -> pa.Table:
     )
 
 
-def _spans(context: Context, handover: Handover, table: Table, records: Records) -> Iterator[list[Condition]]:
+def _spans(context: Context, handover: Handover, table: Table, records: Records) -> Iterator[list[RowCondition]]:
     """The run's epochs in parts of not too many rows."""
     length = context.config.source(handover.source).epoch
     rows: dict[int, int] = {}
@@ -109,7 +109,7 @@ def _spans(context: Context, handover: Handover, table: Table, records: Records)
 
 
 def _changed(
-    handover: Handover, table: Table, rows: pa.Table, records: Records, span: list[Condition]
+    handover: Handover, table: Table, rows: pa.Table, records: Records, span: list[RowCondition]
 ) -> list[Finding]:  # fmt: skip
     """Parts of the table that are not as they were recorded when they were written."""
     ends = [int(value) for _, _, value in span]  # type: ignore[arg-type]  # both are times
@@ -164,7 +164,7 @@ def _last_cursor(context: Context, handover: Handover, run: MonitorRun) -> Curso
     """What the run's last epoch leaves to the next."""
     if handover.local.resolved:
         return handover.local.cursors[run.monitor.name]
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("monitor", "=", run.monitor.name), ("epoch_start", "=", run.start_of(run.numbers[-1])),
     ]  # fmt: skip
     rows = context.lake.of_writes(CURSORS, [handover.write_of("cursors")], conditions, ["content"])

@@ -12,11 +12,11 @@ from pydantic import BeforeValidator, Field
 from monitoring_lib import expressions
 from monitoring_lib.config.fields import ConditionText, Patience, Severity
 from monitoring_lib.epochs import parse_duration
-from monitoring_lib.expressions.evaluation import Kind
+from monitoring_lib.expressions.evaluation import ValueKind
 from monitoring_lib.key_texts import NameText
 from monitoring_lib.methods import Keys
 
-ANSWER_KINDS: dict[str, Kind] = {
+ANSWER_KINDS: dict[str, ValueKind] = {
     "estimate": "number", "low": "number", "high": "number", "rank": "number", "key": "text", "partial": "truth",
 }  # fmt: skip
 """What a rule may name: the columns of an answer's rows."""

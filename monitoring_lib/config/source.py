@@ -14,7 +14,7 @@ from monitoring_lib.config.columns import Unpivot, ValueColumn, unpivot_keys, va
 from monitoring_lib.config.fields import Begin, Duration, EpochCount, Name, Patience, Severity, Time
 from monitoring_lib.epochs import Clock, parse_duration
 from monitoring_lib.expressions import Expression, parse
-from monitoring_lib.expressions.evaluation import Kind
+from monitoring_lib.expressions.evaluation import ValueKind
 from monitoring_lib.key_texts import ExpressionText
 from monitoring_lib.methods import Keys
 from monitoring_lib.scheduling import Scheduling
@@ -251,7 +251,7 @@ class Source(Keys):
         return own | {name: value.scale or self.scale for name, value in self.values.items()}
 
     @cached_property
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, ValueKind]:
         """The columns of an event that expressions may name, and what they hold."""
         texts = {*self.fields, *({"site", "item"} & set(self.columns))}
         return {**dict.fromkeys(self.scales, "number"), **dict.fromkeys(sorted(texts), "text")}

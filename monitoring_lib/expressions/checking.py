@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from monitoring_lib.expressions.evaluation import Kind
+from monitoring_lib.expressions.evaluation import ValueKind
 from monitoring_lib.expressions.nodes import (
     Among,
     Call,
@@ -25,10 +25,10 @@ from monitoring_lib.suggest import nearest
 
 Faults = Iterator[tuple[str, str]]
 """What is wrong, and what to do."""
-_KINDS: dict[Kind, str] = {"text": "a text", "number": "a number", "truth": "a truth value"}
+_KINDS: dict[ValueKind, str] = {"text": "a text", "number": "a number", "truth": "a truth value"}
 
 
-def faults_of(said: Expression | Condition, kinds: Mapping[str, Kind], condition: bool = False) -> Faults:
+def faults_of(said: Expression | Condition, kinds: Mapping[str, ValueKind], condition: bool = False) -> Faults:
     """What is wrong with an expression of texts, or with a condition, over columns of these kinds."""
     if not condition:
         yield from _text_faults(said, kinds)  # type: ignore[arg-type]
@@ -70,7 +70,7 @@ def numbers_in(condition: Condition) -> frozenset[str]:
     return frozenset()
 
 
-def _compare_faults(comparison: str, left: Operand, right: Operand, kinds: Mapping[str, Kind]) -> Faults:
+def _compare_faults(comparison: str, left: Operand, right: Operand, kinds: Mapping[str, ValueKind]) -> Faults:
     one, other = _kind_of(left, kinds), _kind_of(right, kinds)
     if one is not None and other is not None and one != other:
         yield f"{left} {comparison} {right} compares {_KINDS[one]} with {_KINDS[other]}", _conversion(left, right, one)
@@ -79,7 +79,7 @@ def _compare_faults(comparison: str, left: Operand, right: Operand, kinds: Mappi
         yield from _operand_faults(right, None, kinds)
 
 
-def _conversion(left: Operand, right: Operand, one: Kind) -> str:
+def _conversion(left: Operand, right: Operand, one: ValueKind) -> str:
     text, number = (left, right) if one == "text" else (right, left)
     if isinstance(text, Text):
         return "compare texts with texts and numbers with numbers; a number stands without quotes"
@@ -88,7 +88,7 @@ def _conversion(left: Operand, right: Operand, one: Kind) -> str:
     return f"write number({text})"
 
 
-def _kind_of(operand: Operand, kinds: Mapping[str, Kind]) -> Kind | None:
+def _kind_of(operand: Operand, kinds: Mapping[str, ValueKind]) -> ValueKind | None:
     """None where a column is not known."""
     match operand:
         case ColumnName(name):
@@ -98,7 +98,7 @@ def _kind_of(operand: Operand, kinds: Mapping[str, Kind]) -> Kind | None:
     return "text"
 
 
-def _operand_faults(operand: Operand, wanted: Kind | None, kinds: Mapping[str, Kind]) -> Faults:
+def _operand_faults(operand: Operand, wanted: ValueKind | None, kinds: Mapping[str, ValueKind]) -> Faults:
     match operand:
         case ColumnName(name):
             yield from _column_faults(name, wanted, kinds)
@@ -110,12 +110,12 @@ def _operand_faults(operand: Operand, wanted: Kind | None, kinds: Mapping[str, K
         yield f"{operand} is not {_KINDS[wanted]}", "compare texts with texts and numbers with numbers"
 
 
-def _text_faults(expression: Expression, kinds: Mapping[str, Kind]) -> Faults:
+def _text_faults(expression: Expression, kinds: Mapping[str, ValueKind]) -> Faults:
     for name in sorted(expression.columns):
         yield from _column_faults(name, "text", kinds)
 
 
-def _column_faults(name: str, wanted: Kind | None, kinds: Mapping[str, Kind]) -> Faults:
+def _column_faults(name: str, wanted: ValueKind | None, kinds: Mapping[str, ValueKind]) -> Faults:
     fitting = [known for known, kind in kinds.items() if wanted in (None, kind)]
     if name not in kinds:
         yield f"there is no column {name!r}", nearest(name, fitting).removeprefix("; ")

@@ -33,7 +33,7 @@ from monitoring_lib.expressions.nodes import (
 )  # fmt: skip
 from monitoring_lib.expressions.numbers import DIGITS, SPELT, TURNED, bound
 
-Kind = Literal["text", "number", "truth"]
+ValueKind = Literal["text", "number", "truth"]
 
 _OPERATIONS: dict[Comparison, tuple[Callable[..., Any], Callable[[Any, Any], bool]]] = {
     "=": (pc.equal, operator.eq), "!=": (pc.not_equal, operator.ne), "<": (pc.less, operator.lt),
@@ -42,7 +42,7 @@ _OPERATIONS: dict[Comparison, tuple[Callable[..., Any], Callable[[Any, Any], boo
 _DECIMAL = pa.decimal128(2 * DIGITS, DIGITS)
 _WHOLE = pa.decimal128(19, 0)
 
-Exact = Fraction | float | None
+ExactNumber = Fraction | float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Values:
     """
 
     array: pa.Array
-    kind: Kind = "text"
+    kind: ValueKind = "text"
     scale: int = 1
 
 
@@ -171,7 +171,7 @@ def _numbers(comparison: Comparison, first: Values, second: Values) -> pa.Array:
     return _one_by_one(comparison, _exact(first), _exact(second))
 
 
-def _one_by_one(comparison: Comparison, first: Sequence[Exact], second: Sequence[Exact]) -> pa.Array:
+def _one_by_one(comparison: Comparison, first: Sequence[ExactNumber], second: Sequence[ExactNumber]) -> pa.Array:
     """Exact for all kinds of numbers, doubles included; for few rows."""
     compare = _OPERATIONS[comparison][1]
     pairs = zip(first, second, strict=True)
@@ -179,12 +179,12 @@ def _one_by_one(comparison: Comparison, first: Sequence[Exact], second: Sequence
     return pa.array(found, pa.bool_())
 
 
-def _exact(values: Values) -> list[Exact]:
+def _exact(values: Values) -> list[ExactNumber]:
     """Fractions; infinite numbers as they are, and one that is not a number as a missing one.
 
     A double stands for the shortest decimal that reads back as it.
     """
-    found: list[Exact] = []
+    found: list[ExactNumber] = []
     for number in values.array.to_pylist():
         if number is None or (isinstance(number, float) and isnan(number)):
             found.append(None)

@@ -22,7 +22,7 @@ from monitoring_lib.synopses._ladder import (
     totals,
     with_another_rung,
 )
-from monitoring_lib.synopses._rows import Columns
+from monitoring_lib.synopses._rows import CellColumns
 from monitoring_lib.synopses._window import MOST_ARRIVALS, WeightedTicks
 
 Reals = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Counters(Image):
         """The probability that a single counter misses its error."""
 
     @abstractmethod
-    def insert(self, base: int, width: int, columns: Columns, arrivals: WeightedTicks, horizon: int) -> None:
+    def insert(self, base: int, width: int, columns: CellColumns, arrivals: WeightedTicks, horizon: int) -> None:
         """Counts events: the i-th at cell ``base + columns[i]``, columns being below `width`.
 
         What is older than `horizon` is never asked for.
@@ -144,7 +144,7 @@ class Ladder(Counters):
         """Whether ticks may leave the top rung once they are older than the horizon."""
         return False
 
-    def insert(self, base: int, width: int, columns: Columns, arrivals: WeightedTicks, horizon: int) -> None:
+    def insert(self, base: int, width: int, columns: CellColumns, arrivals: WeightedTicks, horizon: int) -> None:
         kept = horizon if self.forgets else FOREVER
         ticks, weights = arrivals.ticks, arrivals.weights
         done = 0

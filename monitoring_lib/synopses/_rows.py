@@ -15,7 +15,7 @@ from monitoring_lib.hashing import SPARK_SEED, Hashes, draw, hash_items
 from monitoring_lib.synopses._items import as_items
 from monitoring_lib.synopses.hashes import as_hashes
 
-Columns = NDArray[np.int32]
+CellColumns = NDArray[np.int32]
 
 _MOST_CELLS = 1 << 27
 _MOST_ROWS = 64
@@ -96,7 +96,7 @@ class HashRows(Image):
         """The key of one item."""
         return self.keys([item])
 
-    def columns(self, row: int, keys: Hashes, out: Columns | None = None) -> Columns:
+    def columns(self, row: int, keys: Hashes, out: CellColumns | None = None) -> CellColumns:
         """The column of each key in a row."""
         if not self.hashed:
             return keys.astype(np.int32)

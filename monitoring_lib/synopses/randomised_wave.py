@@ -12,7 +12,7 @@ import numpy as np
 from monitoring_lib.codec import Ints
 from monitoring_lib.hashing import Hashes, draw
 from monitoring_lib.synopses._counters import Counted, Counters, checked_error
-from monitoring_lib.synopses._rows import Columns
+from monitoring_lib.synopses._rows import CellColumns
 from monitoring_lib.synopses._tiers import in_order, insert, join, tally, with_more_tiers
 from monitoring_lib.synopses._window import Basis, EventWindow, WeightedTicks
 from monitoring_lib.synopses._window_counter import WindowCounter
@@ -79,7 +79,7 @@ class RandomisedWaves(Counters):
     def doubt(self) -> float:
         return self.promised_doubt
 
-    def insert(self, base: int, width: int, columns: Columns, arrivals: WeightedTicks, horizon: int) -> None:
+    def insert(self, base: int, width: int, columns: CellColumns, arrivals: WeightedTicks, horizon: int) -> None:
         weights = np.ones(len(columns), np.int64) if arrivals.weights is None else arrivals.weights
         done = 0
         while True:

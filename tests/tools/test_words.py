@@ -1,9 +1,11 @@
-"""One word, one meaning: a class has its name for itself."""
+"""One word, one meaning: a class, or a name for a type, has its name for itself."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,19 +25,29 @@ ROLES = {
 """Roles that several methods have: a name in the same place with the same meaning. Nothing else stands twice."""
 
 
-def classes() -> dict[str, list[str]]:
-    """The modules in which each name of a class stands, private ones included."""
+def names_of_types(path: Path) -> Iterator[str]:
+    """Classes, and names given to types, private ones included; a TypeVar means nothing outside its file."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
+            is_variable = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "TypeVar"
+            if re.fullmatch(r"_?[A-Z]\w*[a-z]\w*", target.id) and not is_variable:
+                yield target.id
+
+
+def types() -> dict[str, list[str]]:
+    """The modules in which each name of a type stands."""
     found: dict[str, list[str]] = defaultdict(list)
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef):
-                    found[node.name].append(".".join(path.relative_to(ROOT).with_suffix("").parts))
+            for name in names_of_types(path):
+                found[name].append(".".join(path.relative_to(ROOT).with_suffix("").parts))
     return found
 
 
-def test_no_two_classes_share_a_name_but_for_the_roles_of_methods() -> None:
-    twice = {name: modules for name, modules in classes().items() if len(modules) > 1}
+def test_no_two_types_share_a_name_but_for_the_roles_of_methods() -> None:
+    twice = {name: modules for name, modules in types().items() if len(modules) > 1}
     assert {name: modules for name, modules in twice.items() if name not in ROLES} == {}
     outside = {
         name: modules
@@ -46,4 +58,4 @@ def test_no_two_classes_share_a_name_but_for_the_roles_of_methods() -> None:
 
 
 def test_every_listed_role_is_in_use() -> None:
-    assert {name for name, modules in classes().items() if len(modules) > 1} == set(ROLES)
+    assert {name for name, modules in types().items() if len(modules) > 1} == set(ROLES)

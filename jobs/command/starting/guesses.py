@@ -186,8 +186,8 @@ def _value(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guess
     if not fit:
         return
     best, values = fit[0], numbers[fit[0]]
-    places = max(max(0, -int(value.as_tuple().exponent)) for value in values)
-    found.scale, found.is_signed = 10 ** min(places, 6), min(values) < 0
+    decimals = max(max(0, -int(value.as_tuple().exponent)) for value in values)
+    found.scale, found.is_signed = 10 ** min(decimals, 6), min(values) < 0
     found.spread = float(max(values) - min(values))
     rivals = [name for name in fit[1:] if _rank(name, "value") == _rank(best, "value")][:5]
     lacking = len(texts[best]) - len(values)

@@ -116,12 +116,12 @@ class World:
 
     def deliver(self, hour: int) -> None:
         """Lets the files of an hour arrive where the source looks for them."""
-        place = self.folder / "data" / SOURCE / f"{hour:02d}"
-        place.mkdir(parents=True, exist_ok=True)
+        arrived = self.folder / "data" / SOURCE / f"{hour:02d}"
+        arrived.mkdir(parents=True, exist_ok=True)
         for file in self.trace.files:
             arriving = self.folder / "arriving" / file.path
             if file.hour == hour and arriving.exists():
-                arriving.rename(place / file.path)
+                arriving.rename(arrived / file.path)
 
 
 def _spoil(path: Path) -> None:

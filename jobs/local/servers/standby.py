@@ -15,15 +15,15 @@ def begin(folder: Path, environment: Mapping[str, str], *, outlive_us: bool = Fa
     """Starts a stand-by below `folder`, and the environment in which steps find it. Nobody needs to wait for it."""
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    place = folder / "standby.sock"
-    place.unlink(missing_ok=True)
+    address = folder / "standby.sock"
+    address.unlink(missing_ok=True)
     server = Server.start(
         "stand-by",
-        [sys.executable, "-m", "jobs.command.standby", place.name],
+        [sys.executable, "-m", "jobs.command.standby", address.name],
         log=folder / "standby.log",
         environment=os.environ | dict(environment),
         folder=folder,
         outlive_us=outlive_us,
         restarts=5,
     )
-    return server, {STANDBY: str(place)}
+    return server, {STANDBY: str(address)}

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from jobs.lake import column_list
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.page.shown import Shown
 from jobs.looking.sealed import find_epoch
 from jobs.looking.traffic import loads_of, shipped_by_epoch
@@ -21,7 +21,7 @@ MOST_LINKS = 60
 def crossed(shown: Shown) -> dict[str, Any]:
     """Of the newest epochs: bytes by method and epoch, and all of them by method and kind."""
     seals, lake = shown.newest, shown.context.lake
-    conditions: list[Condition] = [("monitor", "=", shown.monitor.name)]
+    conditions: list[RowCondition] = [("monitor", "=", shown.monitor.name)]
     columns = ["epoch_start", "method", "kind", "entries", "bytes"]
     rows = lake.sealed(MESSAGES, seals, ["inbox", "messages"], conditions, columns)
     named = {(seal.writes.get("synopses"), seal.epoch_start) for seal in seals}

@@ -8,7 +8,7 @@ from typing import Any
 
 from jobs.epoch.decisions import decisions_of
 from jobs.lake import Lake, column_list
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.page.shown import Shown
 from monitoring_lib.tables import ARRIVALS, EPOCHS
 
@@ -54,7 +54,7 @@ def coverage(shown: Shown) -> dict[str, Any]:
 
 def _seals(shown: Shown) -> dict[int, dict[str, Any]]:
     """By start, the current seals of the shown epochs."""
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("source", "=", shown.source.name), ("monitor", "=", shown.monitor.name),
         ("epoch_start", ">=", int(shown.starts[0])),
     ]  # fmt: skip
@@ -69,7 +69,7 @@ def _kinds(shown: Shown, rows: Mapping[int, dict[str, Any]]) -> dict[tuple[int, 
     if not gaps:
         return {}
     lake, source = shown.context.lake, shown.source.name
-    span: list[Condition] = [("epoch_start", ">=", min(gaps)), ("epoch_start", "<=", max(gaps))]
+    span: list[RowCondition] = [("epoch_start", ">=", min(gaps)), ("epoch_start", "<=", max(gaps))]
     rejected = {(one.epoch_start, one.site) for one in decisions_of(lake, source, span) if one.verdict == "rejected"}
     return {
         (start, site): REJECTED if (start, site) in rejected else OWED
@@ -78,7 +78,7 @@ def _kinds(shown: Shown, rows: Mapping[int, dict[str, Any]]) -> dict[tuple[int, 
     }
 
 
-def _with_rows(lake: Lake, source: str, span: list[Condition]) -> set[tuple[int, str]]:
+def _with_rows(lake: Lake, source: str, span: list[RowCondition]) -> set[tuple[int, str]]:
     found = lake.centre.read(ARRIVALS, [("source", "=", source), *span], ["epoch_start", "site", "events"])
     cells = zip(*(column_list(found, name) for name in ("epoch_start", "site", "events")), strict=True)
     return {(start, site) for start, site, events in cells if events}

@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from jobs.lake import column_list
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.page.shown import Shown
 from monitoring_lib.tables import VERDICTS
 
 
 def verdicts(shown: Shown) -> dict[str, Any]:
     """`at` are the audited epochs; `kept` and `of` count their verdicts. Only epochs as they are sealed now count."""
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("monitor", "=", shown.monitor.name), ("method", "=", shown.monitor.method),
         ("epoch_start", ">=", int(shown.starts[0])),
     ]  # fmt: skip

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from jobs.epoch.context import Context
 from jobs.lake.seals import LANDING
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.terminal.wording import printable
 from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.errors import FarwatchError
@@ -53,7 +53,7 @@ def quarantine(context: Context) -> dict[str, Any]:
 
 
 def _landed_writes(context: Context) -> pa.Array:
-    landings: list[Condition] = [("monitor", "=", LANDING)]
+    landings: list[RowCondition] = [("monitor", "=", LANDING)]
     return context.lake.centre.read(EPOCHS, landings, ["write"])["write"].unique()
 
 

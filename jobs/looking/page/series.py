@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.lake import column_list
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.page.shown import Shown
 from monitoring_lib.epochs import format_time
 from monitoring_lib.network import is_site, site_of_node
@@ -54,7 +54,7 @@ def answers_over_time(shown: Shown) -> dict[str, Any]:
 
 
 def _rows(shown: Shown, table: Any, columns: Sequence[str]) -> pa.Table:
-    conditions: list[Condition] = [
+    conditions: list[RowCondition] = [
         ("monitor", "=", shown.monitor.name), ("method", "=", shown.monitor.method),
         ("epoch_start", ">=", int(shown.starts[0])),
     ]  # fmt: skip
@@ -78,10 +78,10 @@ def _by_key(rows: pa.Table, at: Mapping[int, int], by: str) -> dict[str, dict[in
 
 
 def _one(key: str, found: Mapping[int, dict[str, Any]], exact: Mapping[Spot, float]) -> dict[str, Any]:
-    places = sorted(found)
-    columns = {name: [_short(found[at][name]) for at in places] for name in ("estimate", "low", "high", "rank")}
-    known = {"exact": [_short(exact.get((found[at]["tick"], key))) for at in places]}
-    return {"key": key, "at": places, "partial": [at for at in places if found[at]["partial"]]} | columns | known
+    positions = sorted(found)
+    columns = {name: [_short(found[at][name]) for at in positions] for name in ("estimate", "low", "high", "rank")}
+    known = {"exact": [_short(exact.get((found[at]["tick"], key))) for at in positions]}
+    return {"key": key, "at": positions, "partial": [at for at in positions if found[at]["partial"]]} | columns | known
 
 
 def _exact(shown: Shown, node: str) -> dict[Spot, float]:

@@ -23,5 +23,5 @@ def shown_epochs(starts: NDArray[np.int64], most: int = MOST_EPOCHS) -> NDArray[
         return starts
     newest = min(NEWEST, most // 2)
     older = starts[:-newest]
-    places = np.unique(np.linspace(0, len(older) - 1, most - newest).astype(np.int64))
-    return np.concatenate([older[places], starts[-newest:]])
+    positions = np.unique(np.linspace(0, len(older) - 1, most - newest).astype(np.int64))
+    return np.concatenate([older[positions], starts[-newest:]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobs.epoch.context import Context
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from jobs.looking.answer import ShownAnswer
 from jobs.looking.inspection import inspect
 from jobs.looking.sealed import SealedEpoch
@@ -41,7 +41,7 @@ def _taking_part(look: ShownAnswer) -> str:
 
 def _exchanged(context: Context, epoch: SealedEpoch) -> str:
     """How many messages there were, until no node had one left to send."""
-    conditions: list[Condition] = [("monitor", "=", epoch.monitor.name), ("method", "=", epoch.then.method)]
+    conditions: list[RowCondition] = [("monitor", "=", epoch.monitor.name), ("method", "=", epoch.then.method)]
     rows = context.lake.sealed(MESSAGES, [epoch.seal], ["inbox", "messages"], conditions, ["round", "bytes"])
     if not rows.num_rows:
         return "No node sent a message: what was agreed on before still holds."
@@ -65,7 +65,7 @@ def _proof(context: Context, epoch: SealedEpoch) -> Iterator[str]:
 
 
 def _checked(context: Context, epoch: SealedEpoch) -> str:
-    own: list[Condition] = [("source", "=", epoch.source.name)]
+    own: list[RowCondition] = [("source", "=", epoch.source.name)]
     rows = context.lake.sealed(VALIDATIONS, [epoch.seal], ["validations"], own, ["monitor", "expectation", "success"])
     mine = [row for row in rows.to_pylist() if row["monitor"] == epoch.monitor.name]
     if not mine:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitoring_lib.answers import Answers
+from monitoring_lib.codec import Ints
 from monitoring_lib.errors import DataError, ProtocolError
 from monitoring_lib.methods import Ask, InnerRole, Moment
 from monitoring_lib.network import COORDINATOR, Delivery, Post, site_of_node
 from monitoring_lib.protocols.aggregates.budget import dialled, turned
 from monitoring_lib.protocols.aggregates.evaluation import Membership, evaluate
-from monitoring_lib.protocols.aggregates.filters import Ints, whole_steps
+from monitoring_lib.protocols.aggregates.filters import whole_steps
 from monitoring_lib.protocols.aggregates.letters import Agreed, NewBounds, NewWidths
 from monitoring_lib.protocols.aggregates.policy import Policy, Standing
 from monitoring_lib.protocols.aggregates.rows import published

@@ -16,13 +16,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from monitoring_lib.codec import Floats, Ints
 from monitoring_lib.errors import DataError
 from monitoring_lib.protocols.aggregates.groups import Group, GroupedObject
 from monitoring_lib.protocols.aggregates.stages import Stage
 from monitoring_lib.protocols.aggregates.terms import Term
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _KINDS = {"sum": 0, "avg": 0, "count": 0, "min": 1, "max": 2}
 _EXACT = 1 << 53

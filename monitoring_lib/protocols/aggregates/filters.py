@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.protocols.aggregates.terms import UNBOUNDED, UNIT
 
 Filter = Literal["runs", "recentre"]
-Ints = NDArray[np.int64]
 
 _FREE = -1
 """As whole steps: the width of an object without a bound."""

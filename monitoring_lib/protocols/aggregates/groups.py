@@ -12,12 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.errors import DataError
 from monitoring_lib.network import site_of_node
 
-Ints = NDArray[np.int64]
 _MARK = "\0"
 
 

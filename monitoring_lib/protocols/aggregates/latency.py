@@ -17,15 +17,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.epochs import format_duration, parse_duration
 from monitoring_lib.errors import DataError
 from monitoring_lib.methods import Ask
 from monitoring_lib.network import site_of_node
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

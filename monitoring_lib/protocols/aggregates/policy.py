@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.methods import Ask, Keys, Moment
 from monitoring_lib.network import Letter, Post, site_of_node
-from monitoring_lib.protocols.aggregates.filters import Filter, Ints
+from monitoring_lib.protocols.aggregates.filters import Filter
 from monitoring_lib.protocols.aggregates.groups import labelled
 from monitoring_lib.protocols.aggregates.latency import Latency
 from monitoring_lib.protocols.aggregates.state import CoordinatorState, SiteState

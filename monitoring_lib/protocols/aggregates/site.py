@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.errors import DataError
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post, site_of_node
-from monitoring_lib.protocols.aggregates.filters import Ints, fill, in_two_stages, new_bounds, whole_steps
+from monitoring_lib.protocols.aggregates.filters import fill, in_two_stages, new_bounds, whole_steps
 from monitoring_lib.protocols.aggregates.groups import group_series, new_groups, refuse_marked
 from monitoring_lib.protocols.aggregates.letters import Agreed, NewBounds, NewWidths
 from monitoring_lib.protocols.aggregates.policy import Policy, Series

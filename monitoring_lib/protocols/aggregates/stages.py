@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.protocols.aggregates.latency import Latency
 from monitoring_lib.protocols.aggregates.state import Queue
 
-Ints = NDArray[np.int64]
-Truths = NDArray[np.bool_]
+TermFlags = NDArray[np.bool_]
 Heard = tuple[Ints, Ints, Ints]
 """Ticks, objects and doubled centres of new bounds, those of an object in order of time."""
 
@@ -27,11 +27,11 @@ class Stage:
     ticks: int
     centres: Ints
     steps: Ints
-    joined: Truths
-    lost: Truths
+    joined: TermFlags
+    lost: TermFlags
     heard: Heard
 
-    def after(self) -> tuple[Ints, Truths]:
+    def after(self) -> tuple[Ints, TermFlags]:
         """Centres and who takes part at the end."""
         _, objects, sent = self.heard
         centres, joined = self.centres.copy(), self.joined.copy()
@@ -46,7 +46,7 @@ class Stage:
 
 
 def late_stages(
-    queue: Queue, latency: Latency, whole: Stage, at_once: Truths, earlier_steps: Ints, lost_before: Truths
+    queue: Queue, latency: Latency, whole: Stage, at_once: TermFlags, earlier_steps: Ints, lost_before: TermFlags
 ) -> tuple[list[Stage], Queue]:
     """The epoch `whole` as it is known `lag` ticks later, and the queue that it leaves.
 

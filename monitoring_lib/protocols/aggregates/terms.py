@@ -29,7 +29,7 @@ WIDEST = 1 << 60
 """A bound of a row beyond this counts as this, so that sums of widths stay within 64 bits."""
 
 Widths = NDArray[np.int64]
-Agreed = dict[str, str]
+AgreedTexts = dict[str, str]
 """By the name of a query: what it is about and its precision, as nodes remember them to notice a change."""
 
 
@@ -124,7 +124,7 @@ def _whole_weights(query: Any) -> tuple[dict[str, int] | None, int]:
     return (None if query.objects is None else dict.fromkeys(query.objects, 1)), 1
 
 
-def agreed(terms: Iterable[Term]) -> Agreed:
+def agreed(terms: Iterable[Term]) -> AgreedTexts:
     return {term.name: term.agreement for term in terms}
 
 
@@ -162,7 +162,7 @@ class FirstWidths:
         return min(self.shared, self.named.get(name, UNBOUNDED))
 
 
-def tightened(widths: Widths, names: Sequence[str], before: Agreed, terms: Sequence[Term]) -> Widths:
+def tightened(widths: Widths, names: Sequence[str], before: AgreedTexts, terms: Sequence[Term]) -> Widths:
     """The widths of a site's objects under changed queries, as both ends find them without a message.
 
     What was kept by the queries before is kept by the new ones: a query that is new or whose precision changed takes

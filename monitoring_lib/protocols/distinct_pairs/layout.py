@@ -18,7 +18,7 @@ from monitoring_lib.synopses.fm_array import FmArray
 from monitoring_lib.synopses.hashes import seeded
 
 LEVELS = MOST_LEVELS
-Whole = NDArray[np.int64]
+CellNumbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Layout:
         """Bits of a cell."""
         return self.bitmaps * LEVELS
 
-    def cells_of(self, items: Names) -> Whole:
+    def cells_of(self, items: Names) -> CellNumbers:
         """The cell of each item in each row, as `FmArray` chooses them, counted through all rows."""
         hashes = seeded(hash_strings(items.column, SPARK_SEED), self.seed)
         factors, shifts = draw(self.seed, 2 * self.rows).reshape(2, self.rows, 1)
@@ -43,18 +43,18 @@ class Layout:
         within = ((upper * np.uint64(self.cells)) >> np.uint64(32)).astype(np.int64)
         return np.asarray(within + self.cells * np.arange(self.rows)[:, np.newaxis])
 
-    def codes(self, items: Names, bits: Whole) -> Whole:
+    def codes(self, items: Names, bits: CellNumbers) -> CellNumbers:
         """Row by row, the code of the bit that each item sets."""
         return np.asarray(self.cells_of(items) * self.bits + bits)
 
 
-def bits_of(items: Names, partners: Names, bitmaps: int, seed: int) -> Whole:
+def bits_of(items: Names, partners: Names, bitmaps: int, seed: int) -> CellNumbers:
     """Which bit of a cell each pair sets, whatever the cell is: ``bitmap * LEVELS + level``."""
     hashes, others = hash_strings(items.column, SPARK_SEED), hash_strings(partners.column, SPARK_SEED)
     return FmArray.of_size(1, 1, bitmaps, seed=seed).bits_of_hashes(hashes, others)
 
 
-def estimates_by_cell(codes: Whole, bitmaps: int) -> tuple[Whole, NDArray[np.float64]]:
+def estimates_by_cell(codes: CellNumbers, bitmaps: int) -> tuple[CellNumbers, NDArray[np.float64]]:
     """The cells in which any of the sorted codes lies, in order, with the estimate of each."""
     cells, at = np.unique(codes // (bitmaps * LEVELS), return_inverse=True)
     set_at = np.bincount(at * LEVELS + codes % LEVELS, minlength=len(cells) * LEVELS)

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from monitoring_lib.codec import Floats
 
 _SPLITTER = float(2**27 + 1)
 

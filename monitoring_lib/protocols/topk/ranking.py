@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Pairs = list[tuple[str, int]]
+NamedSums = list[tuple[str, int]]
 
 
 class Sums(Protocol):
@@ -29,23 +29,23 @@ class Ranking:
     def __init__(self, sums: Sums) -> None:
         self._sums = sums
 
-    def largest(self, count: int) -> Pairs:
+    def largest(self, count: int) -> NamedSums:
         """The `count` names of the largest numbers, best first."""
         return self._first(self._numbers, count)
 
-    def smallest(self, count: int) -> Pairs:
+    def smallest(self, count: int) -> NamedSums:
         """The `count` names of the smallest numbers, smallest first."""
         return self._first(-self._numbers, count)
 
-    def furthest(self, count: int) -> Pairs:
+    def furthest(self, count: int) -> NamedSums:
         """The `count` names of the numbers furthest from 0, furthest first."""
         return self._first(np.abs(self._numbers), count)
 
-    def above(self, bound: int) -> Pairs:
+    def above(self, bound: int) -> NamedSums:
         """Every name whose number exceeds the bound, by name."""
         return self._where(self._numbers > bound)
 
-    def beyond(self, bound: int) -> Pairs:
+    def beyond(self, bound: int) -> NamedSums:
         """Every name whose number is further than `bound` from 0, by name."""
         return self._where(np.abs(self._numbers) > bound)
 
@@ -71,7 +71,7 @@ class Ranking:
         except OverflowError:
             return np.array(list(numbers), object)
 
-    def _first(self, scores: NDArray[Any], count: int) -> Pairs:
+    def _first(self, scores: NDArray[Any], count: int) -> NamedSums:
         """The names of the `count` largest scores, with their numbers."""
         positions = _promising(scores, count)
         scores = scores[positions]
@@ -85,7 +85,7 @@ class Ranking:
         ordered = [*((name, at) for _, name, at in ahead), *ties]
         return [(name, int(self._numbers[at])) for name, at in ordered]
 
-    def _where(self, chosen: NDArray[np.bool_]) -> Pairs:
+    def _where(self, chosen: NDArray[np.bool_]) -> NamedSums:
         found = np.flatnonzero(chosen)
         if not len(found):
             return []

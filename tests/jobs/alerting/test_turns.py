@@ -9,7 +9,7 @@ import pytest
 
 from jobs.alerting.rules import open_in
 from jobs.alerting.troubles import Look, Trouble
-from jobs.alerting.turns import AlertHistory, Turns
+from jobs.alerting.turns import AlertHistory, AlertTurns
 
 HOUR = 3_600_000_000
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ class Book:
         self.remind = remind // timedelta(microseconds=1)
 
     def run(self, *looks: Look, at: datetime = NOW) -> list[str]:
-        turns = Turns("shop", AlertHistory.of(self.rows), ["log"], self.remind, "write", at)
+        turns = AlertTurns("shop", AlertHistory.of(self.rows), ["log"], self.remind, "write", at)
         for one in looks:
             turns.take(one)
         turns.remind_of(looks)

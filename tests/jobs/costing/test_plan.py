@@ -15,7 +15,7 @@ import pytest
 
 from jobs.command.cli import command
 from jobs.costing.budget import Budget
-from jobs.costing.plan import Comparison, plan
+from jobs.costing.plan import PlanComparison, plan
 from jobs.looking.page.compared import comparison
 from jobs.simulation.simulate import Cost
 from monitoring_lib.errors import NotNow, UsageError
@@ -86,7 +86,7 @@ def sent_by(home: SealedHome) -> tuple[Cost, int]:
     return cost, context.lake.sealed(DRAFTS, seals, ["drafts"], [("monitor", "=", "busiest")]).num_rows
 
 
-def predicted(result: Comparison) -> dict[str, tuple[Cost, int]]:
+def predicted(result: PlanComparison) -> dict[str, tuple[Cost, int]]:
     return {one.variant.label: (one.cost, one.widths.rows) for one in result.outcomes}
 
 

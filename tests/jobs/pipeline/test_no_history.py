@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from benchmarks._lake_reads import Watch
 from jobs.epoch import memory
 from jobs.lake import ledger, store, upkeep
-from jobs.lake.store import Condition
+from jobs.lake.store import RowCondition
 from monitoring_lib.tables import TABLES, Table
 from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
 
@@ -33,7 +33,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Read:
     found: Read = Counter()
     plain = store.scan
 
-    def counted(table: DeltaTable, of: Table, conditions: Iterable[Condition], columns: Sequence[str]) -> pa.Table:
+    def counted(table: DeltaTable, of: Table, conditions: Iterable[RowCondition], columns: Sequence[str]) -> pa.Table:
         read = plain(table, of, conditions, columns)
         found[of.name, "rows"] += read.num_rows
         return read

@@ -17,7 +17,7 @@ from monitoring_lib.protocols.topk.letters import SiteSums
 from monitoring_lib.protocols.topk.margins import Margins
 from monitoring_lib.protocols.topk.margins.bounds import Evidence
 from monitoring_lib.protocols.topk.margins.coordinator import MarginsCoordinator
-from monitoring_lib.protocols.topk.margins.letters import FirstValues, Raise, Widths
+from monitoring_lib.protocols.topk.margins.letters import FirstValues, ItemWidths, Raise
 from monitoring_lib.protocols.topk.margins.state import MarginsCoordinatorState
 from monitoring_lib.protocols.topk.margins.upkeep import filled
 from tests.protocols.topk.driver import Run, ask_for, assert_told_apart, run_story, story
@@ -150,7 +150,7 @@ def test_an_item_that_keeps_speaking_far_from_the_border_is_granted_a_width_and_
     run.step({"a": {"x": 1000, "y": 10}, "b": {"y": 10}})
     for _ in range(3):
         run.step({"a": {"x": 1}})
-    assert any(isinstance(letter, Widths) for epoch in range(4) for *_, letter in letters(run, epoch))
+    assert any(isinstance(letter, ItemWidths) for epoch in range(4) for *_, letter in letters(run, epoch))
     run.step({"a": {"x": 1}})
     assert run.settled[-1].messages == []
     (row,) = run.settled[-1].answers

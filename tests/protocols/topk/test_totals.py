@@ -120,7 +120,7 @@ def test_margins_grants_no_width_that_would_have_to_be_polled_away() -> None:
     for run in (plain, close):
         for number in range(40):
             run.step({"a": {"x": 1000 + number, "y": 10}, "b": {"x": 900, "y": 10}})
-    assert any(message.kind == "widths" for settled in plain.settled for message in settled.messages)
+    assert any(message.kind == "item-widths" for settled in plain.settled for message in settled.messages)
     assert sum(message.kind == "poll" for settled in close.settled[5:] for message in settled.messages) == 0
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from monitoring_lib.codec import Floats
 from monitoring_lib.methods import Moment
 from monitoring_lib.network import COORDINATOR, Letter, Post
 from monitoring_lib.protocols.aggregates.allocation import waterfill
-from monitoring_lib.protocols.aggregates.curves.programme import Floats, cheapest, expected, lower_hull
+from monitoring_lib.protocols.aggregates.curves.programme import cheapest, expected, lower_hull
 from monitoring_lib.protocols.aggregates.curves.shadows import LEVELS, count_bounds, shadow_steps
 from monitoring_lib.protocols.aggregates.letters import Curves
 from monitoring_lib.protocols.aggregates.policy import Policy, Series, Standing

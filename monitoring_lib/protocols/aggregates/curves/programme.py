@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from monitoring_lib.codec import Floats
 from monitoring_lib.protocols.aggregates.allocation import fitted, waterfill
 from monitoring_lib.protocols.aggregates.terms import UNIT, WidthConstraints, Widths
-
-Floats = NDArray[np.float64]
 
 
 def lower_hull(widths: Floats, rates: Floats) -> tuple[Floats, Floats]:

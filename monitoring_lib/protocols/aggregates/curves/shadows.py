@@ -7,7 +7,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from monitoring_lib.protocols.aggregates.filters import Filter, Ints, whole_steps
+from monitoring_lib.codec import Ints
+from monitoring_lib.protocols.aggregates.filters import Filter, whole_steps
 from monitoring_lib.protocols.aggregates.terms import UNIT, WIDEST
 
 LEVELS = 14

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from monitoring_lib.codec import Floats
 from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import COORDINATOR, Letter, Post
 from monitoring_lib.protocols.aggregates.allocation import fitted, waterfill
@@ -15,8 +15,6 @@ from monitoring_lib.protocols.aggregates.letters import Steps
 from monitoring_lib.protocols.aggregates.policy import Policy, Series, Standing
 from monitoring_lib.protocols.aggregates.state import CoordinatorState, SiteState
 from monitoring_lib.protocols.aggregates.terms import UNIT, WidthConstraints, Widths
-
-Floats = NDArray[np.float64]
 
 _TURNS = 400
 """Of the prices; a single row is within a millionth of its own after 40."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from monitoring_lib.codec import Ints
 from monitoring_lib.hashing import hash_text
 from monitoring_lib.methods import Moment
 from monitoring_lib.protocols.aggregates.allocation import fitted, grow, uniform
-from monitoring_lib.protocols.aggregates.filters import Ints
 from monitoring_lib.protocols.aggregates.groups import Group, GroupedObject
 from monitoring_lib.protocols.aggregates.policy import Policy, Standing
 from monitoring_lib.protocols.aggregates.state import CoordinatorState

@@ -20,7 +20,7 @@ from monitoring_lib.protocols.distinct_pairs.layout import Layout, estimates_by_
 _BIAS = 0.36
 """The bias of an estimate, relative, times the number of bitmaps."""
 _STEPS = 12
-Numbers = NDArray[np.float64]
+CellEstimates = NDArray[np.float64]
 
 
 class ArrayCoordinator(InnerRole[ArrayState]):
@@ -85,7 +85,7 @@ class _ArrayReading:
     layout: Layout
     failure: float
     cells: NDArray[np.int64]
-    loads: Numbers
+    loads: CellEstimates
 
     @property
     def total(self) -> float:
@@ -101,11 +101,11 @@ class _ArrayReading:
         low = max(np.ceil(self.total - reach - 0.5), 1.0)
         return float(min(low, self.total)), float(max(np.floor(self.total + reach + 1.5), self.total))
 
-    def estimates(self, cells: NDArray[np.int64]) -> Numbers:
+    def estimates(self, cells: NDArray[np.int64]) -> CellEstimates:
         """For items with these cells, row by row, the least estimate."""
         return np.asarray(self.loads[np.searchsorted(self.cells, cells)].min(axis=0))
 
-    def bounds(self, estimates: Numbers) -> tuple[Numbers, Numbers]:
+    def bounds(self, estimates: CellEstimates) -> tuple[CellEstimates, CellEstimates]:
         """Half the failure is for each side; on the lower one, a quarter for the sketch and one for collisions."""
         bias, lows, highs = _BIAS / self.layout.bitmaps, estimates, estimates
         below, above = one_sided(self.failure / 4), one_sided(self.failure / 2)
@@ -115,7 +115,7 @@ class _ArrayReading:
         lows = np.maximum(np.ceil(lows - self._collisions()), 1.0)
         return np.minimum(lows, estimates), np.maximum(np.floor(highs), estimates)
 
-    def _spread(self, numbers: Numbers) -> Numbers:
+    def _spread(self, numbers: CellEstimates) -> CellEstimates:
         return np.sqrt(variances(numbers, self.layout.bitmaps))
 
     def _collisions(self) -> float:

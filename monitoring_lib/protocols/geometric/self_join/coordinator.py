@@ -38,7 +38,7 @@ from monitoring_lib.protocols.geometric.window import squares
 from monitoring_lib.turns import TurnTaker
 from monitoring_lib.unstored import Turns
 
-Exchange = Generator[list[Post], Sequence[Delivery], bool]
+TestRounds = Generator[list[Post], Sequence[Delivery], bool]
 """Rounds of messages; whether all tests pass at their end."""
 
 
@@ -110,7 +110,7 @@ class FencingCoordinator(TurnTaker[CoordinatorState]):
     def _weights(self, state: CoordinatorState, nodes: Iterable[str]) -> float:
         return math.fsum(weight_of(self.ask.options.slack, state.counts.get(node)) for node in nodes)
 
-    def _balance_some(self, state: CoordinatorState, moment: Moment, alarms: Mapping[str, TestValues]) -> Exchange:
+    def _balance_some(self, state: CoordinatorState, moment: Moment, alarms: Mapping[str, TestValues]) -> TestRounds:
         above = {node: np.array([-letter.upper]) for node, letter in alarms.items() if letter.upper is not None}
         below = {node: letter.lower for node, letter in alarms.items() if len(letter.lower)}
         posts = []
@@ -148,7 +148,7 @@ class FencingCoordinator(TurnTaker[CoordinatorState]):
                 found = cast(TestValues, delivery.letter)
                 values[delivery.sender] = found.lower if found.upper is None else np.array([-found.upper])
 
-    def _balance_all(self, state: CoordinatorState, moment: Moment) -> Exchange:
+    def _balance_all(self, state: CoordinatorState, moment: Moment) -> TestRounds:
         """Asks every site for all its values; if their means pass, all get a normal of these and even values."""
         inbox = yield [Post(ALL, Survey(), "balance all")]
         found = [cast(Norms, delivery.letter) for delivery in inbox]

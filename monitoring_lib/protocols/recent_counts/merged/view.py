@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from monitoring_lib.codec import Floats
 from monitoring_lib.protocols.recent_counts.merged.sketches import Sketches
 from monitoring_lib.protocols.recent_counts.rows import BoundedEstimate, Recent
 from monitoring_lib.synopses._rows import without_collisions
 from monitoring_lib.tick_counts import is_whole_number
-
-Reals = NDArray[np.float64]
 
 _ROUNDING = 1e-12
 
@@ -27,20 +25,20 @@ class Ranged:
         self.total = sketch.arrivals(span, now)
         """What the number of all events lies between."""
 
-    def estimates(self, items: Any) -> Reals:
+    def estimates(self, items: Any) -> Floats:
         return self._smallest(self.cells.estimate, items)
 
-    def lows(self, items: Any) -> Reals:
+    def lows(self, items: Any) -> Floats:
         error, most = self.sketch.rows.error, self.cells.most_events
         return without_collisions(self._smallest(self.cells.low, items), error, most)
 
-    def highs(self, items: Any) -> Reals:
+    def highs(self, items: Any) -> Floats:
         return self._smallest(self.cells.high, items)
 
-    def _smallest(self, table: Reals, items: Any) -> Reals:
+    def _smallest(self, table: Floats, items: Any) -> Floats:
         rows = self.sketch.rows
         keys = rows.keys(items)
-        found: Reals = np.min([table[row, rows.columns(row, keys)] for row in range(rows.depth)], axis=0)
+        found: Floats = np.min([table[row, rows.columns(row, keys)] for row in range(rows.depth)], axis=0)
         return found
 
     def found(self, item: Any) -> BoundedEstimate:

@@ -64,7 +64,7 @@ class ArrayColumns:
 
 
 @dataclass
-class Row:
+class FeedRow:
     """A site whose sums stand in a row: what `ConstraintsSite` needs of a state."""
 
     node: str
@@ -78,7 +78,7 @@ class Row:
     own_factors: dict[str, int] = field(default_factory=dict)
 
     @property
-    def sums(self) -> Row:
+    def sums(self) -> FeedRow:
         return self
 
     def get(self, name: str) -> int:
@@ -136,7 +136,7 @@ class RowRole(ConstraintsSite):
         state.standing[[numbers[name] for name in letter.leaving]] += BIAS
         state.members = sorted({*state.members, *letter.entering} - {*letter.leaving})
 
-    def request(self, row: Row, topology: Star, epoch: int) -> list[Message]:
+    def request(self, row: FeedRow, topology: Star, epoch: int) -> list[Message]:
         return stamp(topology, (), epoch, 0, row.node, self._test(row))  # type: ignore[arg-type]  # a row is no image
 
 
@@ -165,7 +165,7 @@ class EventFeed:
         self._first_item = len(fillers)
         self._columns = ArrayColumns([*fillers, *map(key_of_item, items)], len(fillers))
         self._standing = np.zeros((len(sites), len(self._columns.names)), np.int64)
-        self._rows = {site: Row(site, self._columns, self._standing[at]) for at, site in enumerate(sites)}
+        self._rows = {site: FeedRow(site, self._columns, self._standing[at]) for at, site in enumerate(sites)}
         self._inner = InnerNodes(self.method)
         self._limits = np.zeros(len(sites), np.int64)
         self._epoch = 0

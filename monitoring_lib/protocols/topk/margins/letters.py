@@ -47,7 +47,7 @@ class Raise(Letter, tag=8, version=1):
 
 
 @dataclass(slots=True)
-class Widths(NamesLetter, tag=9, version=1):
+class ItemWidths(NamesLetter, tag=9, version=1):
     """How far these items' sums may drift from here on before the site tells."""
 
     names: list[str]

@@ -14,7 +14,7 @@ from monitoring_lib.methods import Ask, Keys
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
 from monitoring_lib.protocols.topk.margins.coordinator import MarginsCoordinator
-from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, Lower, Raise, Widths
+from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, ItemWidths, Lower, Raise
 from monitoring_lib.protocols.topk.margins.site import MarginsSite
 from monitoring_lib.protocols.topk.margins.widths import one_sided
 
@@ -37,7 +37,7 @@ class Margins(TopKMethod):
 
     name = "margins"
     Options = MarginsOptions
-    letters = (SiteSums, FirstValues, Enquiry, Lower, Raise, Widths, Poll, Polled)
+    letters = (SiteSums, FirstValues, Enquiry, Lower, Raise, ItemWidths, Poll, Polled)
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)

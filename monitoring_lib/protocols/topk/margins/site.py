@@ -8,7 +8,7 @@ from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.names import Names
 from monitoring_lib.network import COORDINATOR, Delivery, Post
 from monitoring_lib.protocols.topk.letters import Poll, Polled, SiteSums
-from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, Lower, Raise, Widths
+from monitoring_lib.protocols.topk.margins.letters import Enquiry, FirstValues, ItemWidths, Lower, Raise
 from monitoring_lib.protocols.topk.margins.state import MarginsSiteState
 from monitoring_lib.protocols.topk.margins.widths import least_width, one_sided
 from monitoring_lib.protocols.topk.ranking import Ranking
@@ -98,7 +98,7 @@ class MarginsSite(SiteRole[MarginsSiteState]):
             elif isinstance(letter, Raise):
                 self._raise(state, letter)
             else:
-                assert isinstance(letter, Widths)
+                assert isinstance(letter, ItemWidths)
                 for name, width in zip(letter.names, letter.widths, strict=True):
                     state.widths.set(name, width)
 

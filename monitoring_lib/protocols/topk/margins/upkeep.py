@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from monitoring_lib.methods import Ask, Moment
 from monitoring_lib.network import Post
 from monitoring_lib.protocols.topk.margins.bounds import Evidence, SumBounds
-from monitoring_lib.protocols.topk.margins.letters import Raise, Widths
+from monitoring_lib.protocols.topk.margins.letters import ItemWidths, Raise
 from monitoring_lib.protocols.topk.margins.state import MarginsCoordinatorState
 from monitoring_lib.protocols.topk.question import within_share
 from monitoring_lib.protocols.topk.sums import keeps_zeros
@@ -99,6 +99,6 @@ def grant_widths(ask: Ask, state: MarginsCoordinatorState, evidence: Evidence) -
                 bounds.set_width(site, name, width)
                 granted.setdefault(site, {})[name] = width
     return [
-        Post(site, Widths(sorted(widths), [widths[name] for name in sorted(widths)]), "far from the border")
+        Post(site, ItemWidths(sorted(widths), [widths[name] for name in sorted(widths)]), "far from the border")
         for site, widths in sorted(granted.items())
     ]
