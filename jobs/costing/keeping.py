@@ -13,7 +13,7 @@ from monitoring_lib.tables import COMPARISONS
 
 def keep_comparison(lake: Lake, result: PlanComparison) -> None:
     """A row for each variant, in the order in which they are printed."""
-    span, now, write = result.span, datetime.now(UTC), new_write("plan")
+    span, now, write = result.span, datetime.now(UTC).replace(microsecond=0), new_write("plan")
     lake.append(
         COMPARISONS,
         [

@@ -35,10 +35,10 @@ function loads(detail) {
 // What other methods, options and precisions would have sent, as `farwatch plan --keep` found.
 function compared(m, detail) {
   const found = detail.comparison;
-  if (!found) return [element("section", {}, heading("What other methods would cost"), none("Nothing was compared yet; ", element("code", {}, `farwatch plan ${m.name} --keep`), " replays the sealed epochs and shows the result here."))];
+  if (!found) return [element("section", {}, heading("What other methods would cost"), none(`Nothing was compared yet: farwatch plan ${m.name} --keep replays the sealed epochs and shows the result here.`))];
   const drawn = found.variants.slice().reverse(), name = (v) => escaped(short(v.variant, 40));
   return [element("section", {}, chart("What other methods would cost", `bytes a day, replayed over ${plural(found.epochs, "epoch")} from ${found.from} to ${found.to}; sending everything takes ${bytes(Math.round(found.shipping_a_day))} a day`,
-    [{ type: "bar", orientation: "h", y: drawn.map(name), x: drawn.map((v) => Math.round(v.bytes_a_day)), marker: { color: drawn.map((v) => tone(v.configured ? 0 : 1)) }, hovertemplate: "%{y}: %{x:,} B a day<extra></extra>" }], { height: 90 + 24 * drawn.length, margin: { l: 220 } },
+    [{ type: "bar", orientation: "h", y: drawn.map(name), x: drawn.map((v) => Math.round(v.bytes_a_day)), marker: { color: drawn.map((v) => tone(v.configured ? 0 : 1)) }, hovertemplate: "%{y}: %{x:,} B a day<extra></extra>" }], { height: 80 + 26 * drawn.length, yaxis: { automargin: true, tickmode: "linear" } },
     () => table([{ title: "variant", hint: "what differs from the monitor's file", key: true, value: (v) => v.configured ? `${v.variant} (configured)` : v.variant }, { title: "promise", hint: "what it would have promised", value: (v) => v.promise },
       { title: "a day", number: true, hint: "bytes that would have crossed in a day", value: (v) => bytes(Math.round(v.bytes_a_day)) }, { title: "messages a day", number: true, hint: "messages that would have crossed in a day", value: (v) => number(Math.round(v.messages_a_day)) },
       { title: "width", number: true, hint: "how far apart low and high of a row were, in the middle", value: (v) => v.width === null ? "" : number(v.width) }, { title: "widest", number: true, hint: "the same, at most", value: (v) => v.widest === null ? "" : v.widest === "∞" ? "∞" : number(v.widest) }], found.variants, "Variants")), element("p", {}, found.advice, ` (compared at ${found.at})`))];
