@@ -111,6 +111,8 @@ def test_what_a_source_says_to_the_scheduler_holds_for_its_steps(found: Describe
     assert {tuple(task[key] for key in keys) for task in silent} == {(2, 15.0, 1800.0, "default_pool", "farwatch")}
     assert {tuple(task[key] for key in keys) for task in spoken} == {(4, 0.0, 5400.0, "small", "netops")}
     assert (cdn["catchup"], found["dags"]["epochs-more"]["catchup"]) == (False, True)
+    others = [found["dags"][f"{kind}-{source}"] for kind in ("audit", "maintain") for source in ("cdn", "more")]
+    assert not any(dag["catchup"] for dag in others)  # whatever Airflow's own default is
 
 
 def test_intervals_start_at_the_origin_and_last_as_the_schedule_says(found: Described, cdn: Described) -> None:
