@@ -10,4 +10,5 @@ Pair = tuple[str, int]
 
 def best(pairs: Iterable[Pair], k: int) -> list[Pair]:
     """The k items of the largest sums above 0, largest first; of equal sums the smallest item comes first."""
-    return heapq.nsmallest(k, ((item, total) for item, total in pairs if total > 0), key=lambda p: (-p[1], p[0]))
+    ranked = heapq.nsmallest(k, [(-total, item) for item, total in pairs if total > 0])
+    return [(item, -total) for total, item in ranked]

@@ -14,11 +14,10 @@ class Lists:
 
     def __init__(self, state: TopicoState) -> None:
         self.state = state
-        self.by_item: dict[str, dict[str, int]] = {}
-        """Each item's sums, by the sites that list it."""
         self.totals: dict[str, int] = {}
+        """Of all items that some list holds: sums of a list are above 0."""
         self.namers: dict[str, int] = {}
-        """How many sites name an item on their own account."""
+        """How many sites name an item on their own account, if any do."""
         self.of_site: dict[str, dict[str, int]] = {}
         """Each site's list, as the state codes it."""
         stored: dict[str, list[Pair]] = {}
@@ -29,41 +28,43 @@ class Lists:
 
     def _enter(self, site: str, entries: Iterable[Pair]) -> None:
         """Items with their codes, new ones and changed ones."""
-        own, by_item, totals, namers = self.of_site.setdefault(site, {}), self.by_item, self.totals, self.namers
+        own, totals = self.of_site.setdefault(site, {}), self.totals
         for item, code in entries:
-            value, before = code >> 1, own.get(item, 0)
+            before = own.get(item, 0)
             own[item] = code
-            sums = by_item.get(item)
-            if sums is None:
-                by_item[item], totals[item], namers[item] = {site: value}, value, code & 1
-            else:
-                sums[site] = value
-                totals[item] += value - (before >> 1)
-                if (code ^ before) & 1:
-                    namers[item] += (code & 1) - (before & 1)
+            totals[item] = totals.get(item, 0) + (code >> 1) - (before >> 1)
+            if (code ^ before) & 1:
+                self._name(item, (code & 1) - (before & 1))
+
+    def _name(self, item: str, more: int) -> None:
+        self.namers[item] = self.namers.get(item, 0) + more
+        if not self.namers[item]:
+            del self.namers[item]
 
     def _leave(self, site: str, item: str) -> None:
-        code, sums = self.of_site[site].pop(item), self.by_item[item]
-        del sums[site]
+        code = self.of_site[site].pop(item)
         self.totals[item] -= code >> 1
-        self.namers[item] -= code & 1
-        if not sums:
-            del self.by_item[item], self.totals[item], self.namers[item]
+        if not self.totals[item]:
+            del self.totals[item]
+        if code & 1:
+            self._name(item, -1)
         self.state.lists.drop((site, item))
 
-    def take(self, site: str, letter: Candidates) -> list[str]:
-        """Brings a site's list up to date; the items that it names and nobody named before."""
+    def unheard(self, letter: Candidates) -> list[str]:
+        """The items that a letter names on its site's own account and that nobody has named so far."""
+        return [item for item in letter.names[: letter.own] if item not in self.namers]
+
+    def take(self, site: str, letter: Candidates) -> None:
+        """Brings a site's list up to date."""
         held = self.of_site.setdefault(site, {})
         gone = held.keys() - set(letter.names) if letter.whole else held.keys() & set(letter.dropped)
         for item in gone:
             self._leave(site, item)
-        new = [item for item in letter.names[: letter.own] if not self.namers.get(item)]
         codes = [2 * value + (at < letter.own) for at, value in enumerate(letter.sums)]
         self._enter(site, zip(letter.names, codes, strict=True))
         self.state.lists.set_all([(site, item) for item in letter.names], codes)
         if site not in self.state.unlisted or self.state.unlisted.get(site) != letter.largest_unlisted:
             self.state.unlisted.set(site, letter.largest_unlisted)
-        return new
 
     def forget(self, sites: Iterable[str]) -> None:
         """Lists of sites that have left."""
@@ -80,7 +81,11 @@ class Lists:
     def named_by_others(self, site: str) -> list[str]:
         """Items that another site names on its own account."""
         own = {item for item, code in self.of_site.get(site, {}).items() if code & 1}
-        return [item for item, namers in self.namers.items() if namers > 1 or (namers and item not in own)]
+        return [item for item, namers in self.namers.items() if namers > 1 or item not in own]
+
+    def sums_of(self, item: str) -> dict[str, int]:
+        """The sums of an item, by the sites that list it."""
+        return {site: own[item] >> 1 for site, own in self.of_site.items() if item in own}
 
     def best(self, k: int) -> list[Pair]:
         return best(self.totals.items(), k)
@@ -98,13 +103,12 @@ class Lists:
         if unnamed and (unnamed >= kth or len(top) < k):
             return False
         inside = {item for item, _ in top}
-        for item, namers in self.namers.items():
-            if namers and item not in fresh:
+        for item, total in self.totals.items():
+            if item in self.namers and item not in fresh:
                 continue
-            total = self.totals[item]
             if item not in inside and total + unnamed < kth:  # nobody can hide more of it than of an unnamed one
                 continue
-            hidden = unnamed - sum(bounds.get(site, 0) for site in self.by_item[item])
+            hidden = unnamed - sum(bounds.get(site, 0) for site in self.sums_of(item))
             if hidden and (item in inside or len(top) < k or total + hidden >= kth):
                 return False
         return True

@@ -67,7 +67,7 @@ class TopicoPeer(SiteRole[TopicoState]):
         for delivery in inbox:
             letter = delivery.letter
             assert isinstance(letter, Candidates)
-            new.update(item for item in letter.names[: letter.own] if not lists.namers.get(item))
+            new.update(lists.unheard(letter))
         for delivery in inbox:
             assert isinstance(delivery.letter, Candidates)
             lists.take(delivery.sender, delivery.letter)
@@ -88,7 +88,8 @@ class TopicoPeer(SiteRole[TopicoState]):
         strangers = [node for node in others if node not in holders]
         changed = bool(letter.names or letter.dropped)
         changed |= letter.largest_unlisted != state.unlisted.get(state.node) or state.node not in state.unlisted
-        state.fresh = sorted({*state.fresh, *lists.take(state.node, letter)})
+        state.fresh = sorted({*state.fresh, *lists.unheard(letter)})
+        lists.take(state.node, letter)
         state.sends += 1
         if not self.ask.options.changes_only and changed:
             strangers, others = others, []
@@ -157,7 +158,7 @@ class TopicoPeer(SiteRole[TopicoState]):
         for rank, (item, total) in enumerate(lists.best(self.ask.params.k), 1):
             low = high = total / scale
             if partial:
-                here = sum(value for site, value in lists.by_item[item].items() if site not in moment.missing)
+                here = sum(value for site, value in lists.sums_of(item).items() if site not in moment.missing)
                 low, high = here / scale, math.inf
             elif not exact_lists(self.ask):
                 high = math.inf
