@@ -69,7 +69,7 @@ def check_digests(lake: Lake, table: Table, seals: Sequence[Seal], rows: pa.Tabl
                 owner = owner if "monitor" in table.columns or table is SYNOPSES else seal.source
                 expected[Part(_write_of(seal, output), output, owner, method, seal.epoch_start)] = digest
     for found in differences(table, rows, expected):
-        told = damage(lake.ledger, seals[0].source, seals[0].monitor, found)
+        told = damage(lake, seals[0].source, seals[0].monitor, found)
         yield Finding(
             found.part.epoch_start, f"{table.name} are as sealed", False, monitor=seals[0].monitor,
             observed=found.text, detail=str(told),

@@ -9,7 +9,7 @@ from jobs.epoch.decisions import Decision, Ruling, decisions_of, store_decision
 from jobs.epoch.handover import Handover
 from jobs.lake.seals import Seal
 from jobs.terminal.console import say
-from jobs.terminal.wording import printable
+from jobs.terminal.wording import named, printable
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_time, parse_time
 from monitoring_lib.errors import UsageError
@@ -22,11 +22,14 @@ def decide(source: str, site: str, epoch: str, reason: str, verdict: Ruling) -> 
     """
     context = Context.from_environment()
     about = context.config.source(source)
-    decision = Decision(source, _start(about, epoch), site, verdict, reason)
     if not reason.strip():
         raise UsageError("--reason is empty; say why, the seals keep it")
+    start = _start(about, epoch)
+    decided = decisions_of(context.lake, source, [("epoch_start", "=", start)])
+    site = named(site, _missing(context, about, start) | {one.site for one in decided})
+    decision = Decision(source, start, site, verdict, reason)
     ends = _to_replay(context, about, decision)
-    known = next((one for one in _decided(context, decision) if one.site == site), None)
+    known = next((one for one in decided if one.site == site), None)
     if not ends:
         if known is not None and known.verdict == verdict:
             say(f"{_what(decision)} was {verdict} before; every chain follows from that")
@@ -55,8 +58,11 @@ def _start(source: Source, epoch: str) -> int:
     return source.clock.start_of(source.clock.epoch_of(moment))
 
 
-def _decided(context: Context, decision: Decision) -> list[Decision]:
-    return decisions_of(context.lake, decision.source, [("epoch_start", "=", decision.epoch_start)])
+def _missing(context: Context, source: Source, start: int) -> set[str]:
+    """All sites that some monitor lacks in an epoch."""
+    monitors = context.config.monitors_of(source.name)
+    seals = [seal for one in monitors for seal in context.lake.ledger.seals(source.name, one.name, start, start + 1)]
+    return {site for seal in seals for site in seal.missing_sites}
 
 
 def _to_replay(context: Context, source: Source, decision: Decision) -> dict[int, list[str]]:

@@ -7,7 +7,7 @@ from jobs.epoch.context import Context
 from jobs.epoch.cursor import Cursor
 from jobs.epoch.decisions import Decision, store_decision
 from jobs.terminal.console import say
-from jobs.terminal.wording import printable
+from jobs.terminal.wording import named, printable
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import UsageError
@@ -22,6 +22,7 @@ def retire(source: str, site: str, reason: str) -> None:
         raise UsageError("--reason is empty; say why, the table of decisions keeps it")
     cursors = _last_cursors(context, about)
     known = sorted({member.site for cursor in cursors for member in cursor.members})
+    site = named(site, known)
     if site not in known:
         raise UsageError(f"site '{printable(site)}' is not known to any monitor of {source}{nearest(site, known)}")
     name = f"site '{printable(site)}' of {source}"

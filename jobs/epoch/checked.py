@@ -15,7 +15,7 @@ import pyarrow as pa
 from jobs.epoch.asked_then import source_then
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.replaying import replay_command
-from jobs.lake import Lake
+from jobs.lake import Lake, column_list
 from jobs.lake.checking import Difference, differences
 from jobs.lake.records import Part, digest_key, recorded_once
 from jobs.lake.seals import Seal
@@ -25,7 +25,7 @@ from jobs.terminal.wording import listed
 from monitoring_lib.codec import is_intact
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import DamagedTable, UsageError
-from monitoring_lib.tables import SYNOPSES, Table
+from monitoring_lib.tables import SYNOPSES, TABLES, Table
 
 if TYPE_CHECKING:
     from jobs.lake.ledger import Ledger
@@ -85,7 +85,7 @@ class WantedParts:
     def _checked(self, lake: Lake, rows: pa.Table) -> pa.Table:
         found = differences(self.table, rows, self.digests)
         if found:
-            raise damage(lake.ledger, self.run.source.name, self.run.monitor.name, found[0], corrupt_of(rows, found[0]))
+            raise damage(lake, self.run.source.name, self.run.monitor.name, found[0], corrupt_of(rows, found[0]))
         return rows
 
     @property
@@ -122,7 +122,7 @@ def check_sealed(
     }
     found = differences(table, rows, expected)
     if found:
-        raise damage(lake.ledger, seals[0].source, seals[0].monitor, found[0])
+        raise damage(lake, seals[0].source, seals[0].monitor, found[0])
     return rows
 
 
@@ -164,17 +164,31 @@ def corrupt_of(rows: pa.Table, found: Difference) -> str:
     return f", the payload of {listed(whose)} is corrupt" if whose else ""
 
 
-def damage(ledger: Ledger, source: str, monitor: str, found: Difference, corrupt: str = "") -> DamagedTable:
+def damage(lake: Lake, source: str, monitor: str, found: Difference, corrupt: str = "") -> DamagedTable:
     """What a person is told of a part that is not as it was written."""
     part = found.part
-    table = "messages" if part.output == "inbox" else part.output
+    table = TABLES["messages" if part.output == "inbox" else part.output]
+    start = part.epoch_start if found.rows else _first_lost(lake, source, monitor, table, part)
     return DamagedTable(
-        f"{monitor}, epoch {format_time(part.epoch_start)}: the table `{table}` is damaged: {found.text}{corrupt}."
-        f" {made_again(ledger, source, monitor, part.epoch_start, table)}"
+        f"{monitor}, epoch {format_time(part.epoch_start)}: the table `{table.name}` is damaged: {found.text}{corrupt}."
+        f" {_made_again(lake.ledger, source, monitor, start, table.name)}"
     )
 
 
-def made_again(ledger: Ledger, source: str, monitor: str, start: int, table: str) -> str:
+def _first_lost(lake: Lake, source: str, monitor: str, table: Table, part: Part) -> int:
+    """The first of the epochs up to this one whose rows are all gone: each of them is needed to make the next."""
+    before = lake.ledger.seals(source, monitor, end=part.epoch_start)
+    rows = lake.sealed(table, before, ["gate" if part.output == "arrivals" else part.output], (), ["epoch_start"])
+    there, first = set(column_list(rows, "epoch_start")), part.epoch_start
+    for seal in reversed(before):
+        if seal.epoch_start in there:
+            break
+        if any(digest for key, digest in seal.digests.items() if key.split(":")[0] == part.output):
+            first = seal.epoch_start
+    return first
+
+
+def _made_again(ledger: Ledger, source: str, monitor: str, start: int, table: str) -> str:
     """How a sealed epoch's rows, and all that follows from them, are had again; of one that is not sealed, by a run."""
     sealed = ledger.seals(source, monitor, start)
     if not sealed:

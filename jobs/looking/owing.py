@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from jobs.epoch.chain import cursor_of
 from jobs.epoch.planning import OWED
 from jobs.lake import Lake
 from jobs.lake.seals import Seal
-from jobs.terminal.wording import counted, printable
+from jobs.terminal.wording import as_argument, counted, printable
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_time
 
@@ -35,7 +34,7 @@ class SetAside:
 
     def command(self, verb: str) -> str:
         return (
-            f"farwatch {verb} {self.source} --site {shlex.quote(self.site)} --epoch {format_time(self.epoch_start)}"
+            f"farwatch {verb} {self.source} --site {as_argument(self.site)} --epoch {format_time(self.epoch_start)}"
             f" --reason 'looked at the rows'"
         )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 
 LONGEST_NAME = 40
 MOST_NAMES = 5
@@ -13,6 +14,22 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
     """A name out of data on one line: control characters escaped, cut where it is long."""
     shown = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text[: longest + 1])
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def as_argument(name: str) -> str:
+    """A name out of data in a printed command: on one line, without backquotes, whole. `named` takes it back."""
+    return shlex.quote(_escaped(name))
+
+
+def named(given: str, names: Iterable[str]) -> str:
+    """The one of these names that commands print as `given`, else what is given as it stands."""
+    return next((name for name in names if _escaped(name) == given), given)
+
+
+def _escaped(name: str) -> str:
+    """With backslashes doubled, so that no two names look alike."""
+    plain = "".join(mark if mark.isprintable() and mark != "\\" else repr(mark)[1:-1] for mark in name)
+    return plain.replace("`", r"\x60")
 
 
 def listed(names: Sequence[str], most: int = MOST_NAMES) -> str:

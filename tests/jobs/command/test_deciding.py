@@ -18,16 +18,17 @@ from jobs.epoch.handover import Handover
 from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
 
 MONITORS = [BUSIEST | {"tolerance": 0}, BUSIEST | {"name": "recent", "tolerance": 0, "window": "2h"}]
-WILD = {"so uth": "a value is out of range"}
+SOUTH, PRINTED = "so `u`\nth", "so `u`\\nth"
+WILD = {SOUTH: "a value is out of range"}
 EPOCHS = 5
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> SealedHome:
-    """'so uth' is set aside in epochs 1 and 2, with rows in both."""
+    """A site with an odd name is set aside in epochs 1 and 2, with rows in both."""
     made = SealedHome(tmp_path, monitors=MONITORS)
     for hour in range(EPOCHS):
-        made.land([*bought(hour, north="aab"), *((hour, "so uth", item) for item in "cccc"[: hour + 2])])
+        made.land([*bought(hour, north="aab"), *((hour, SOUTH, item) for item in "cccc"[: hour + 2])])
     made.run(0, 1)
     made.run(1, 3, missing=WILD)
     made.run(3, EPOCHS)
@@ -62,7 +63,7 @@ def test_answers_and_status_name_what_is_owed_for_as_long_as_it_lies_in_the_wind
     assert found["partial"]
     assert found["says"].startswith("partial, as 7 rows are owed (instead of ")
     assert [(row["site"], row["epoch_start"], row["rows"], row["rejected"]) for row in found["owed"]] == [
-        ("so uth", "2020-01-01T01:00Z", 3, False), ("so uth", "2020-01-01T02:00Z", 4, False),
+        (SOUTH, "2020-01-01T01:00Z", 3, False), (SOUTH, "2020-01-01T02:00Z", 4, False),
     ]  # fmt: skip
     assert not asked(shop, "query", "recent")["partial"]
     assert asked(shop, "query", "recent", "--epoch", "2020-01-01T03:00")["says"].startswith(
@@ -79,7 +80,7 @@ def test_the_printed_commands_take_rows_in_and_leave_them_out_for_good(shop: Sea
         assert done.exit_code == 0, done.exception
     found = asked(shop, "query", "busiest")
     assert found["says"].startswith("partial, as 4 rows were rejected (instead of ")
-    assert "site 'so uth' of epoch 2020-01-01T02:00Z rejected: looked at the rows" in found["reason"]
+    assert f"site '{PRINTED}' of epoch 2020-01-01T02:00Z rejected: looked at the rows" in found["reason"]
     assert asked(shop, "status")["sources"][0]["owed"] == []
     assert counts(shop, "busiest") == {"c": 2 + 3 + 4 + 4, "a": 2 * EPOCHS}
 
@@ -92,7 +93,7 @@ def test_the_printed_commands_take_rows_in_and_leave_them_out_for_good(shop: Sea
     assert again["revision"] == 3
 
     # What was rejected can still be admitted, and then nothing is lacking.
-    done = invoke(shop, "admit", "shop", "--site", "so uth", "--epoch", "2020-01-01T02:30", "--reason", "looked again")
+    done = invoke(shop, "admit", "shop", "--site", SOUTH, "--epoch", "2020-01-01T02:30", "--reason", "looked again")
     assert done.exit_code == 0, done.exception
     assert not asked(shop, "query", "busiest")["partial"]
     assert counts(shop, "busiest") == {"c": 2 + 3 + 4 + 4 + 4, "a": 2 * EPOCHS}
@@ -102,9 +103,9 @@ def test_the_printed_commands_take_rows_in_and_leave_them_out_for_good(shop: Sea
     ("site", "epoch", "reason", "said"),
     [
         ("north", "2020-01-01T01:00", "why", "nothing of site 'north' is owed in epoch 2020-01-01T01:00Z of shop"),
-        ("so uth", "2020-01-01T03:00", "why", "nothing of site 'so uth' is owed in epoch 2020-01-01T03:00Z"),
-        ("so uth", "2020-01-01T01:00", " ", "--reason is empty"),
-        ("so uth", "soon", "why", "--epoch"),
+        (SOUTH, "2020-01-01T03:00", "why", f"nothing of site '{PRINTED}' is owed in epoch 2020-01-01T03:00Z"),
+        (SOUTH, "2020-01-01T01:00", " ", "--reason is empty"),
+        (SOUTH, "soon", "why", "--epoch"),
     ],
 )
 def test_what_is_not_owed_cannot_be_decided(shop: SealedHome, site: str, epoch: str, reason: str, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,11 @@ def lose_checkpoint_and_log(folder: Path, table: Table) -> None:
         commit.unlink()
 
 
+def lose_table(folder: Path, table: Table) -> None:
+    """The whole folder."""
+    shutil.rmtree(folder)
+
+
 def change_payload(folder: Path, table: Table) -> None:
     """A byte of the payloads of the newest epoch's rows, or a letter of their texts, is another."""
     rows = DeltaTable(folder).to_pyarrow_table().cast(table.schema)
@@ -75,6 +81,7 @@ DAMAGES: dict[str, Callable[[Path, Table], None]] = {
         lose_data_file,
         lose_checkpoint,
         lose_checkpoint_and_log,
+        lose_table,
         change_payload,
         double_rows,
     )

@@ -37,8 +37,8 @@ EVENTS = [
     for hour in range(HOURS)
     for event in bought(hour, north="aab" + "bcd"[hour % 3] * (hour + 1), south="cc" + "adb"[hour % 3] * (hour + 2))
 ]
-NOT_MADE_HERE = {"quarantine", "verdicts", "audits", "alerts", "deliveries", "validations", "decisions"}
-"""No such rows in a run without trouble."""
+NOT_MADE_HERE = {"quarantine", "verdicts", "audits", "alerts", "deliveries", "validations", "decisions", "references"}
+"""No such rows in a run without trouble, or of files that are copied."""
 COMMANDS = re.compile(r"`farwatch ([^`]+)`")
 
 
@@ -155,6 +155,22 @@ def test_after_damage_answers_are_right_or_the_run_says_what_is_wrong(
     for monitor in MONITORS:
         for hour, answer in published(home, str(monitor["name"])).items():
             assert answer == exact(hour), f"{monitor['name']}, epoch {hour}, after {told}"
+
+
+def test_rows_of_many_epochs_that_are_gone_are_made_again_by_one_command_for_each_monitor(
+    sound: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(sound, tmp_path / "home")
+    home = SealedHome(tmp_path / "home", MONITORS, events=EVENTS, landing=2)
+    shutil.rmtree(tmp_path / "home" / "var" / "coordinator" / "cursors")
+    error = run(home, SEALED, SEALED + 1)
+    assert isinstance(error, CheckFailed)
+    assert [command.split()[4] for command in COMMANDS.findall(str(error))] == ["2020-01-01"] * len(MONITORS)
+    follow(home, error)
+    assert run(home, SEALED, SEALED + 1) is None
+    assert {name: published(home, name)[SEALED] for name in ("busiest", "steady")} == dict.fromkeys(
+        ("busiest", "steady"), exact(SEALED)
+    )
 
 
 def test_a_corrupt_payload_is_named_with_its_site_and_stops_its_own_monitor_only(sound: Path, tmp_path: Path) -> None:
