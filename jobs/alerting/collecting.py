@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jobs.alerting.rules import look_back, rule_troubles
@@ -97,7 +97,7 @@ def _of_answers(
     earlier = (
         context.lake.ledger.seals(source.name, monitor.name, handover.start - before, handover.start) if before else []
     )
-    rules = rule_troubles(context.lake, monitor, [*earlier, *seals], handover.start, _open_rules(context, monitor))
+    rules = rule_troubles(context.lake, monitor, [*earlier, *seals], handover.start, _open(context, monitor, "rule"))
     for seal in seals:
         start, owed = seal.epoch_start, seal.counts.get(OWED, 0)
         found = list(rules.get(start, ()))
@@ -119,13 +119,13 @@ def _partial(context: Context, monitor: Monitor, seals: Sequence[Seal]) -> set[i
     return {start for start, partial in pairs if partial}
 
 
-def _open_rules(context: Context, monitor: Monitor) -> Collection[str]:
-    """What the monitor's rules that are open are about."""
-    if not monitor.alert:
-        return ()
-    rows = context.lake.centre.read(ALERTS, [("monitor", "=", monitor.name), ("kind", "=", "rule")]).to_pylist()
-    last = {row["about"]: row["state"] for row in sorted(rows, key=lambda row: (row["raised_at"], row["turn"]))}
-    return {about for about, state in last.items() if state != "closed"}
+def _open(context: Context, monitor: Monitor, kind: str) -> dict[str, dict[str, Any]]:
+    """The last alerts of a kind that are open, by what they are about."""
+    if kind == "rule" and not monitor.alert:
+        return {}
+    rows = context.lake.centre.read(ALERTS, [("monitor", "=", monitor.name), ("kind", "=", kind)]).to_pylist()
+    last = {row["about"]: row for row in sorted(rows, key=lambda row: (row["raised_at"], row["turn"]))}
+    return {about: row for about, row in last.items() if row["state"] != "closed"}
 
 
 def _set_aside(context: Context, source: Source) -> list[Trouble]:
@@ -179,7 +179,10 @@ def _of_landings(context: Context, source: Source) -> list[dict[str, Any]]:
 
 
 def _of_chain(context: Context, source: Source, monitor: Monitor, handover: Handover) -> Iterable[Trouble]:
-    first = first_unsealed(context, source, monitor, handover.start, handover.end)
+    # An epoch that was told to lack its seal is looked at until it has one, whatever this run is about.
+    open_since = [to_microseconds(row["epoch_start"]) for row in _open(context, monitor, "epoch overdue").values()]
+    end = max([handover.end, *(start + source.epoch for start in open_since)])
+    first = first_unsealed(context, source, monitor, handover.start, end)
     if monitor.name in handover.to_fill_in:
         told = handover.to_fill_in[monitor.name]
         yield Trouble("epoch overdue", source.origin, "warning", "is not filled in", told, monitor.name)

@@ -58,8 +58,8 @@ def decide_files(
 ) -> dict[str, FileDecision]:  # fmt: skip
     """By path. `there` are the paths that are on storage now, those of the reports included.
 
-    A path that holds other content than it brought is changed, unless what it brought is on storage under another
-    path: then the file was moved (logs that are rotated), and what stands in its place is new.
+    A path that holds other content than it brought is changed, unless it brought no record yet, or what it brought is
+    on storage under another path: then the file was moved (logs that are rotated), and what stands there is new.
     """
     reported = {report.path: report for report in reports if not report.fault}
     holds = {path: _held(known, path, reported) for path in there}
@@ -73,7 +73,7 @@ def decide_files(
         holder = known.holder(report.digest) or taken.get(report.digest, "")
         before = known.chains.get(report.path, ())
         moved = any(before[-1:] and before[-1] in held for path, held in holds.items() if path != report.path)
-        changed = bool(before) and report.digest not in before and not moved
+        changed = known.has_records(before) and report.digest not in before and not moved
         repeats = bool(report.begins) and not holder  # it brings rows that have landed, with others behind them
         if repeats and goes_on:
             decided[report.path] = FileDecision(How.GROWN, of=known.holder(report.begins))

@@ -93,6 +93,10 @@ class Known:
             return ""
         return next(path for path, chain in self.chains.items() if digest in chain)
 
+    def has_records(self, chain: Iterable[str]) -> bool:
+        """Whether any part of a content has a record: not so an empty file, or a header alone."""
+        return any(self.contents[digest].records for digest in chain)
+
     def _hold(self, path: str, chain: tuple[str, ...]) -> tuple[str, ...]:
         """A path holds another content from now on; gives what it held."""
         before = self.chains.pop(path, ())
@@ -140,7 +144,7 @@ class Known:
         last = {
             chain[-1]: self.contents[chain[-1]]
             for path, chain in reversed(self.chains.items())
-            if path not in unchanged and self.contents[chain[-1]].records
+            if path not in unchanged and self.has_records(chain[-1:])
         }
         return [Start(digest, one.unpacked, one.records) for digest, one in last.items()][:_MOST_STARTS]
 

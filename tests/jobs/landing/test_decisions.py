@@ -56,6 +56,15 @@ def test_a_changed_file_is_refused_or_replaces_what_it_brought(mode, how):
     assert decided(known_of(a="X"), [report("a", "Y")], mode) == {"a": how}
 
 
+@pytest.mark.parametrize("mode", ["refuse", "replace", "append"])
+def test_a_file_that_was_empty_or_a_header_alone_when_it_landed_is_new_once_it_has_records(mode):
+    known = Known()
+    known.add([LandedFile("a", "header", How.NEW, "w1", records=0)])
+    assert decided(known, [report("a", "X")], mode) == {"a": "new"}
+    assert known.add([landing("a", "X", write="w2")]) == []
+    assert set(known.digests) == {"X"}
+
+
 @pytest.mark.parametrize(("mode", "how"), [("refuse", "refused"), ("replace", "replaced"), ("append", "grown")])
 def test_a_file_that_grew_brings_what_is_new_or_is_refused(mode, how):
     assert decided(known_of(a="X"), [report("a", "XY", "X")], mode) == {"a": how}

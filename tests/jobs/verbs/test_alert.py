@@ -67,6 +67,16 @@ def test_the_same_trouble_is_told_once(home: SealedHome) -> None:
     assert raised(home) == [SET_ASIDE, PARTIAL, UNSEALED]
 
 
+def test_an_epoch_that_lacks_its_seal_is_over_when_it_has_one_and_not_before(home: SealedHome) -> None:
+    alert(home.context(), given(home, 1, 2))
+    home.run(0, 1, revise="late rows")
+    alert(home.context(), given(home, 0, 1))
+    assert raised(home) == [UNSEALED]
+    home.run(1, 2)
+    alert(home.context(), given(home, 1, 2))
+    assert home.context().lake.centre.read(ALERTS).sort_by("raised_at")["state"].to_pylist() == ["opened", "closed"]
+
+
 def test_what_is_neither_sealed_nor_of_this_run_is_not_told(home: SealedHome) -> None:
     home.run(1, 2, missing=SILENT, seal=[])
     home.run(1, 2)
