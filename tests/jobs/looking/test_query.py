@@ -167,6 +167,18 @@ def test_missing_sites_are_named_and_bounded(tmp_path: Path) -> None:
     assert to_plain(looked(shop))["missing_sites"] == names[:7]
 
 
+def test_without_any_site_a_promise_holds_as_of_the_last_reports_and_a_window_that_moves_on_is_partial(
+    tmp_path: Path,
+) -> None:
+    shop = SealedHome(tmp_path, monitors=[BUSIEST, BUSIEST | {"name": "recent", "window": "2h"}])
+    shop.land(bought(0, north="aab", south="b", west="c"))
+    shop.run(0, 1)
+    shop.run(1, 2, missing=dict.fromkeys(("north", "south", "west"), "silent"))
+    line = promise_line(looked(shop))
+    assert line.startswith("valid within 4 (always) as of each missing site's last report, 0 of 3 sites (missing: ")
+    assert promise_line(looked(shop, monitor="recent")).startswith("partial, as sites are missing")
+
+
 def test_an_answer_that_cannot_be_proved_without_a_site_is_partial(tmp_path: Path) -> None:
     shop = SealedHome(tmp_path, monitors=[BUSIEST | {"k": 1, "tolerance": 8}])
     shop.land([*bought(0, south="a" * 20), *bought(1, north="bb", east="bb", west="bb")])

@@ -157,6 +157,15 @@ def test_pads_fill_the_set_and_are_never_published() -> None:
     assert sum(map(is_pad, coordinator_of(run).members)) == 3
 
 
+def test_an_item_whose_sum_has_left_the_window_is_not_published() -> None:
+    run = run_of(window=Window(length=2), k=3)
+    run.step({"a": {"x": 5, "y": 2}, "b": {"z": 1}})
+    assert names(run) == {"x", "y", "z"}
+    run.step({"a": {"x": 1}})
+    run.step({"a": {"x": 1}})
+    assert names(run) == {"x"}
+
+
 def test_items_of_any_text_are_told_from_pads() -> None:
     for item in ("", "0", "\0", "\x000", "\0\0", "\0\x000"):
         key = key_of_item(item)
