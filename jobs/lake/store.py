@@ -6,11 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from deltalake import ColumnProperties, DeltaTable, QueryBuilder, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from jobs.lake.trouble import trouble
@@ -119,7 +120,10 @@ class Store:
             return
         current = self.opened(table)
         try:
-            write_deltalake(current, rows.cast(table.schema), mode="append", post_commithook_properties=NO_HOOKS)
+            write_deltalake(
+                current, rows.cast(table.schema), mode="append",
+                writer_properties=_written_as(table), post_commithook_properties=NO_HOOKS,
+            )  # fmt: skip
         except (DeltaError, OSError) as error:
             raise trouble(self.location(table), "written", error) from error
         self.committed(table.name)
@@ -141,7 +145,7 @@ class Store:
                 continue
             try:
                 write_deltalake(
-                    current, rows.cast(table.schema), mode="append",
+                    current, rows.cast(table.schema), mode="append", writer_properties=_written_as(table),
                     commit_properties=NO_RETRY, post_commithook_properties=NO_HOOKS,
                 )  # fmt: skip
             except CommitFailedError:
@@ -207,6 +211,13 @@ class Store:
         if found is None:
             raise StorageError(f"{self.location(table)} is not there; nothing has been written to it")
         return found
+
+
+@cache
+def _written_as(table: Table) -> WriterProperties:
+    """Numbers with fractions are seldom the same twice: a dictionary of them would cost time and space."""
+    numbers = [name for name, column in table.columns.items() if column.kind == Kind.DOUBLE]
+    return WriterProperties(column_properties={name: ColumnProperties(dictionary_enabled=False) for name in numbers})
 
 
 def count_rows(found: DeltaTable, by: Sequence[str], conditions: Iterable[RowCondition]) -> Counter[tuple[Any, ...]]:

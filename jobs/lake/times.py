@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+
+_COUNTED = 4
+"""Numbers for each row up to which counting them is quicker than sorting the rows."""
 
 
 def column_list(rows: pa.Table, name: str) -> list[Any]:
@@ -31,16 +35,29 @@ def rows_by(rows: pa.Table, *names: str) -> Mapping[tuple[Any, ...], pa.Table]:
             known = [(*key, values[0]) for key in known]
             continue
         code = code * len(values) + encoded.indices.to_numpy(zero_copy_only=False)
-        found, code = np.unique(code, return_inverse=True)
+        found, code = _renumbered(code, len(known) * len(values))
         known = [(*known[int(at) // len(values)], values[int(at) % len(values)]) for at in found]
     if len(known) == 1:
         return {known[0]: rows}
+    sizes = np.bincount(code)
+    if (code[1:] >= code[:-1]).all():  # rows that were written together mostly stand together
+        return {
+            key: rows.slice(int(end - size), int(size))
+            for key, size, end in zip(known, sizes, np.cumsum(sizes), strict=True)
+        }
     order = np.argsort(code, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(code[order])) + 1, len(order))
     groups, start = {}, 0
-    for key, end in zip(known, ends.tolist(), strict=True):
-        at = order[start:end]
+    for key, size in zip(known, sizes.tolist(), strict=True):
+        at = order[start : start + size]
         whole = at[-1] - at[0] + 1 == len(at)
         groups[key] = rows.slice(int(at[0]), len(at)) if whole else rows.take(pa.array(at))
-        start = end
+        start += size
     return groups
+
+
+def _renumbered(code: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers below `most` that occur, in order, and each number's place among them; few are told by counting."""
+    if most > _COUNTED * len(code):
+        return np.unique(code, return_inverse=True)
+    there = np.bincount(code, minlength=most) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[code]
