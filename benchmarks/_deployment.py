@@ -14,6 +14,7 @@ import yaml
 from jobs.epoch.context import Context
 from jobs.local.servers import spark_server
 from jobs.local.servers.process import Servers
+from jobs.spark.options import spark_options
 from jobs.spark.session import REMOTE
 from monitoring_lib.config import load
 
@@ -32,7 +33,9 @@ def deployment(
                 file = home / "conf/base" / kind / f"{content['name']}.yml"
                 file.write_text(yaml.safe_dump(dict(content)), encoding="utf-8")
         (home / "data").mkdir()
-        server = spark_server.start(home / "spark")
+        # As `farwatch up` starts it: one that lives for days has all of Java's optimisations.
+        java = "spark.driver.extraJavaOptions"
+        server = spark_server.start(home / "spark", extra={java: spark_options(home, long_lived=True)[java]})
         servers.add(server.server)
         os.environ[REMOTE] = server.remote
         yield Context(load(home / "conf"), home)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobs.input.files import is_as_found
 from jobs.lake.site_tables import SiteTables
-from jobs.landing.plain_frames import PlainFile, events_of, others_of
+from jobs.landing.plain_frames import PlainFile, counts_of, events_of, others_of
 from jobs.landing.writing import LandedRows, tally_of
 from monitoring_lib.config import Source
 from monitoring_lib.errors import FarwatchError, StorageError
@@ -48,7 +48,7 @@ class PlainFiles:
         if not self.files:
             return found
         try:
-            self.landed = self._counted() if self.reference else self._copied(write)
+            self.landed = counts_of(self.tables, self.source, self.files) if self.reference else self._copied(write)
             lacking = [file for file in self.files if self.landed[file.digest].total() < file.table.records]
             if lacking:
                 self._others = others_of(self.tables, self.source, lacking).persist()
@@ -78,9 +78,6 @@ class PlainFiles:
                     f"{file.found.path}: changed while it was landed ({rows} rows were read where it had"
                     f" {file.table.records}); move files into place when they are complete, then try again"
                 )
-
-    def _counted(self) -> dict[str, Counter[int]]:
-        return self._by_epoch(events_of(self.tables, self.source, self.files))
 
     def _copied(self, write: str) -> dict[str, Counter[int]]:
         """Appends the plain rows as events; tells by digest how many there are of each epoch."""

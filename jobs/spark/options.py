@@ -36,6 +36,8 @@ def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, long_li
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta spreads a table's log over 50 partitions by default; our logs are short, each costs a task.
         "spark.databricks.delta.snapshotPartitions": "2",
+        # A task that writes a few days keeps a file of each open, where it would sort all its rows by day.
+        "spark.sql.maxConcurrentOutputFileWriters": "4",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
         # With it a plain @udf over a Parquet scan hangs for ever (SPARK-58241).

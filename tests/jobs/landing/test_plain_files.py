@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -19,11 +20,11 @@ from jobs.input import files
 from jobs.input.plain import plain_table
 from jobs.input.reading import needed_columns
 from jobs.landing.filing import AcceptedTimes
-from jobs.landing.plain_frames import PlainFile, events_of, others_of
+from jobs.landing.plain_frames import PlainFile, counts_of, events_of, others_of
 from jobs.landing.tasks import LandFiles
 from jobs.verbs.land import land
 from monitoring_lib.config import Source
-from monitoring_lib.epochs import parse_time
+from monitoring_lib.epochs import parse_time, to_microseconds
 from monitoring_lib.tables import EVENTS, LANDINGS, QUARANTINE
 from tests.jobs.landing.test_tasks import landed, source
 from tests.jobs.pipeline.deployment import ONE_PARTITION, SOURCE, Deployment
@@ -108,16 +109,14 @@ def home(tmp_path: Path, spark_remote: str) -> Deployment:
 
 
 def by_spark(context: Context, about: Source, path: str) -> list[dict[str, Any]]:
-    """The rows as Spark's reader and, for those that are not plain, the tasks file them."""
+    """The rows as Spark's reader and, for those that are not plain, the tasks file them; the former, counted alone."""
     plain = plain_table(path, about, needed_columns(about), "/")
     assert plain is not None
     file = PlainFile(0, files.FoundFile(path, 0, 0), "d", plain, TAKEN, "w")
-    good = events_of(context.lake.site_tables, about, [file]).drop("source", "write")
-    return [
-        row
-        for frame in (good, others_of(context.lake.site_tables, about, [file]))
-        for row in frame.toArrow().to_pylist()
-    ]
+    tables = context.lake.site_tables
+    good = events_of(tables, about, [file]).drop("source", "write").toArrow().to_pylist()
+    assert counts_of(tables, about, [file]) == {"d": Counter(to_microseconds(row["epoch_start"]) for row in good)}
+    return [*good, *others_of(tables, about, [file]).toArrow().to_pylist()]
 
 
 def comparable(rows: list[dict[str, Any]]) -> list[Any]:
