@@ -36,6 +36,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, spark_remote: str) -> Deploym
     context = home.context()
     audited = home.command("audit", "shop")
     assert audited.returncode == 0, audited.stdout + audited.stderr
+    compared = home.command("plan", BUSIEST["name"], "--methods", "margins", "--keep")
+    assert compared.returncode == 0, compared.stdout + compared.stderr
     start = context.config.source("shop").clock.start_of(1)
     store_decision(context.lake, Decision("shop", start, "wild/ü", "rejected", "5000 is no price"))
     table = PlainTable({"time": "string"}, [DataFile(str(path), 0, 2)])
