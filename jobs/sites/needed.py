@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ _CELLS = {"states": {**_OWNED, "site": _TEXT, **_NAMED}, "spoken": {**_OWNED, **
     "synopses": {"owner": _WHOLE, "into": _TEXT, "summary": _TEXT, "site": _TEXT, **_NAMED},
     "ends": {"owner": _WHOLE, "site": _TEXT, "node": _TEXT, "since": _WHOLE},
 }
+_HEARD = {"owner": _WHOLE, "site": _TEXT, "node": _TEXT, "number": _WHOLE}
 
 
 @dataclass
@@ -45,6 +46,11 @@ class Needed:
     """By kind of rows the cells that are read, as tuples of what tells them apart."""
     here: list[dict[str, Any]] = field(default_factory=list)
     """Rows that are in this process."""
+    letters: list[dict[str, Any]] = field(default_factory=list)
+    """Messages that are in this process, each once however many sites have received it."""
+    heard: list[tuple[int, str, str, int]] = field(default_factory=list)
+    """Who has received them: owner, site, node and number of the message."""
+    _numbers: dict[int, int] = field(default_factory=dict)
 
     def sites(self, owner: int, sites: Iterable[str]) -> None:
         """Who takes part; those about whom nothing else is known too."""
@@ -69,13 +75,19 @@ class Needed:
 
     def message(self, owner: int, site: str, kind: str, message: Message) -> None:
         """One that is in this process: `received` or `sent` by the site."""
-        row = {name: getattr(message, attribute) for name, attribute in _MESSAGE.items()}
-        self.here.append({"owner": owner, "site": site, "kind": kind, "epoch": message.epoch, **row})
+        row = {name: getattr(message, attribute) for name, attribute in _MESSAGE.items()} | {"epoch": message.epoch}
+        if kind == "sent":
+            self.here.append({"owner": owner, "site": site, "kind": kind, **row})
+            return
+        number = self._numbers.setdefault(id(message), len(self.letters))
+        if number == len(self.letters):
+            self.letters.append(row | {"number": number, "receivers": None})
+        self.heard.append((owner, site, node_of_site(site), number))
 
     def frame(self) -> DataFrame:
         """All of it, in the columns that a task takes."""
         here = to_frame(self.lake.site_tables.spark, pa.Table.from_pylist(self.here, INPUT))
-        parts = [here, *self._of_states(), *self._of_synopses(), *self._of_messages()]
+        parts = [here, *self._of_states(), *self._of_synopses(), *self._of_messages(), *self._of_heard()]
         return reduce(lambda one, other: one.unionByName(other), parts)
 
     def _of_states(self) -> Iterable[DataFrame]:
@@ -105,14 +117,30 @@ class Needed:
         known = (F.col("owner") == F.col("whose")) & (self._epoch() >= F.col("since"))
         delivered = spoken.withColumn("receiver", F.explode("receivers"))
         received = delivered.join(ends, (F.col("receiver") == F.col("node")) & known)
+        # A site that replays what it received need not know who else did: a mesh would repeat the list for every pair.
+        received = received.withColumn("receivers", F.array("receiver"))
         yield self._shaped(received, F.lit("received"), *_MESSAGE)
         sent = spoken.where("round > 0").join(ends, (F.col("sender") == F.col("node")) & known)
         yield self._shaped(sent, F.lit("sent"), *_MESSAGE)
 
+    def _of_heard(self) -> Iterable[DataFrame]:
+        """Letters meet their receivers in Spark: what is sent there grows with the letters, not with their copies."""
+        from pyspark.sql import functions as F
+
+        if self.heard:
+            letters = pa.Table.from_pylist(self.letters, INPUT.append(pa.field("number", _WHOLE)))
+            found = to_frame(self.lake.site_tables.spark, letters).drop("owner", "site", "kind", "receivers")
+            rows = self._frame(_HEARD, self.heard).join(F.broadcast(found), "number")
+            rows = rows.withColumn("receivers", F.array("node"))
+            yield self._shaped(rows, F.lit("received"), *_MESSAGE, epoch=F.col("epoch"))
+
     def _listed(self, name: str) -> DataFrame:
-        columns = zip(*self.cells[name], strict=True)
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, _CELLS[name].values(), strict=True)]
-        return to_frame(self.lake.site_tables.spark, pa.Table.from_arrays(arrays, list(_CELLS[name])))
+        return self._frame(_CELLS[name], self.cells[name])
+
+    def _frame(self, kinds: Mapping[str, pa.DataType], rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+        columns = zip(zip(*rows, strict=True), kinds.values(), strict=True)
+        arrays = [pa.array(values, kind) for values, kind in columns]
+        return to_frame(self.lake.site_tables.spark, pa.Table.from_arrays(arrays, list(kinds)))
 
     def _pruned(self, table: Table, name: str) -> DataFrame:
         """Only the files of the epochs and days that are named are opened."""
@@ -129,11 +157,16 @@ class Needed:
         since = F.unix_micros("epoch_start") - F.lit(self.clock.origin)
         return F.call_function("div", since, F.lit(self.clock.length).cast("bigint"))
 
-    def _shaped(self, rows: DataFrame, kind: Column, *columns: str) -> DataFrame:
+    def _shaped(self, rows: DataFrame, kind: Column, *columns: str, epoch: Column | None = None) -> DataFrame:
         """Rows of some table in the columns that a task takes; what they lack is null."""
         from pyspark.sql import functions as F
 
-        have = {"owner": F.col("owner"), "site": F.col("site"), "kind": kind, "epoch": self._epoch()}
+        have = {
+            "owner": F.col("owner"),
+            "site": F.col("site"),
+            "kind": kind,
+            "epoch": self._epoch() if epoch is None else epoch,
+        }
         have |= {name: F.col(name) for name in columns}
         return rows.select(
             *(have.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types_of(INPUT).items())
