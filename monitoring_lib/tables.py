@@ -268,8 +268,8 @@ COMPARISONS = Table(
         "monitor": _string, "position": _count, "variant": _string, "configured": Column(Kind.BOOLEAN),
         "promise": _string, "epochs": _count, "first_epoch": _time, "last_end": _time,
         "bytes_a_day": Column(Kind.DOUBLE, least=0), "messages_a_day": Column(Kind.DOUBLE, least=0),
-        "shipping_a_day": Column(Kind.DOUBLE, least=0), "width": Column(Kind.DOUBLE, nullable=True),
-        "widest": Column(Kind.DOUBLE, nullable=True), "advice": _string, "compared_at": _when, "write": _write,
+        "shipping_a_day": Column(Kind.DOUBLE, least=0), "width": Column(Kind.DOUBLE, least=0),
+        "widest": Column(Kind.DOUBLE, least=0), "advice": _string, "compared_at": _when, "write": _write,
     },
 )  # fmt: skip
 VALIDATIONS = Table(

@@ -217,7 +217,9 @@ class Store:
 def _written_as(table: Table) -> WriterProperties:
     """Numbers with fractions are seldom the same twice: a dictionary of them would cost time and space."""
     numbers = [name for name, column in table.columns.items() if column.kind == Kind.DOUBLE]
-    return WriterProperties(column_properties={name: ColumnProperties(dictionary_enabled=False) for name in numbers})
+    plain = {name: ColumnProperties(dictionary_enabled=False) for name in numbers}
+    # Properties of our own replace all of delta-rs's: its compression, and the length of the bounds of texts.
+    return WriterProperties(compression="SNAPPY", statistics_truncate_length=64, column_properties=plain)
 
 
 def count_rows(found: DeltaTable, by: Sequence[str], conditions: Iterable[RowCondition]) -> Counter[tuple[Any, ...]]:

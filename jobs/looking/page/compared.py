@@ -12,6 +12,8 @@ from jobs.lake import column_list
 from monitoring_lib.epochs import format_time
 from monitoring_lib.tables import COMPARISONS
 
+_SECOND = 1_000_000
+
 
 def comparison(context: Context, monitor: str) -> dict[str, Any] | None:
     """None where nothing was kept."""
@@ -26,7 +28,7 @@ def comparison(context: Context, monitor: str) -> dict[str, Any] | None:
         "epochs": one["epochs"][0].as_py(),
         "from": format_time(column_list(one, "first_epoch")[0]),
         "to": format_time(column_list(one, "last_end")[0]),
-        "at": format_time(column_list(one, "compared_at")[0]),
+        "at": format_time(column_list(one, "compared_at")[0] // _SECOND * _SECOND),
         "shipping_a_day": one["shipping_a_day"][0].as_py(),
         "advice": one["advice"][0].as_py(),
     }
