@@ -79,6 +79,11 @@ class Moment:
     def present(self) -> Sequence[str]:
         return [node for node in self.sites if node not in self.missing] if self.missing else self.sites
 
+    def ago(self, epoch: int) -> str:
+        """When an epoch up to this one was, in words."""
+        since = self.epoch - epoch
+        return f"{since} epochs ago" if since > 1 else "in the epoch before" if since else "in this epoch"
+
 
 S = TypeVar("S", bound=Image)
 

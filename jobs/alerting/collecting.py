@@ -97,7 +97,8 @@ def _of_answers(
     earlier = (
         context.lake.ledger.seals(source.name, monitor.name, handover.start - before, handover.start) if before else []
     )
-    rules = rule_troubles(context.lake, monitor, [*earlier, *seals], handover.start, _open(context, monitor, "rule"))
+    open_rules = _open(context, monitor, "rule") if monitor.alert else {}
+    rules = rule_troubles(context.lake, monitor, [*earlier, *seals], handover.start, open_rules)
     for seal in seals:
         start, owed = seal.epoch_start, seal.counts.get(OWED, 0)
         found = list(rules.get(start, ()))
@@ -121,8 +122,6 @@ def _partial(context: Context, monitor: Monitor, seals: Sequence[Seal]) -> set[i
 
 def _open(context: Context, monitor: Monitor, kind: str) -> dict[str, dict[str, Any]]:
     """The last alerts of a kind that are open, by what they are about."""
-    if kind == "rule" and not monitor.alert:
-        return {}
     rows = context.lake.centre.read(ALERTS, [("monitor", "=", monitor.name), ("kind", "=", kind)]).to_pylist()
     last = {row["about"]: row for row in sorted(rows, key=lambda row: (row["raised_at"], row["turn"]))}
     return {about: row for about, row in last.items() if row["state"] != "closed"}

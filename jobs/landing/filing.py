@@ -34,7 +34,7 @@ _OWN = ("time", "site", "item", "value", "fields", "values")
 
 
 TOO_LATE = "later than the horizon of"
-"""How the kind of fault of a row begins that can be read, but comes too late to count."""
+"""The fault of a row that could be read, but whose epoch lies behind the horizon, begins with these words."""
 
 
 @dataclass(frozen=True)

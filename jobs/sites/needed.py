@@ -32,6 +32,7 @@ _CELLS = {"states": {**_OWNED, "site": _TEXT, **_NAMED}, "spoken": {**_OWNED, **
     "synopses": {"owner": _WHOLE, "into": _TEXT, "summary": _TEXT, "site": _TEXT, **_NAMED},
     "ends": {"owner": _WHOLE, "site": _TEXT, "node": _TEXT, "since": _WHOLE},
 }
+_LETTERS = pa.schema([("number", _WHOLE), *(INPUT.field(name) for name in ("epoch", *_MESSAGE) if name != "receivers")])
 _HEARD = {"owner": _WHOLE, "site": _TEXT, "node": _TEXT, "number": _WHOLE}
 
 
@@ -50,7 +51,7 @@ class Needed:
     """Messages that are in this process, each once however many sites have received it."""
     heard: list[tuple[int, str, str, int]] = field(default_factory=list)
     """Who has received them: owner, site, node and number of the message."""
-    _numbers: dict[int, int] = field(default_factory=dict)
+    _numbers: dict[tuple[int, Message], int] = field(default_factory=dict)
 
     def sites(self, owner: int, sites: Iterable[str]) -> None:
         """Who takes part; those about whom nothing else is known too."""
@@ -79,7 +80,7 @@ class Needed:
         if kind == "sent":
             self.here.append({"owner": owner, "site": site, "kind": kind, **row})
             return
-        number = self._numbers.setdefault(id(message), len(self.letters))
+        number = self._numbers.setdefault((owner, message), len(self.letters))
         if number == len(self.letters):
             self.letters.append(row | {"number": number, "receivers": None})
         self.heard.append((owner, site, node_of_site(site), number))
@@ -128,9 +129,8 @@ class Needed:
         from pyspark.sql import functions as F
 
         if self.heard:
-            letters = pa.Table.from_pylist(self.letters, INPUT.append(pa.field("number", _WHOLE)))
-            found = to_frame(self.lake.site_tables.spark, letters).drop("owner", "site", "kind", "receivers")
-            rows = self._frame(_HEARD, self.heard).join(F.broadcast(found), "number")
+            letters = to_frame(self.lake.site_tables.spark, pa.Table.from_pylist(self.letters, _LETTERS))
+            rows = self._frame(_HEARD, self.heard).join(F.broadcast(letters), "number")
             rows = rows.withColumn("receivers", F.array("node"))
             yield self._shaped(rows, F.lit("received"), *_MESSAGE, epoch=F.col("epoch"))
 

@@ -35,6 +35,7 @@ def test_the_two_sides_of_the_test_are_shown(home: SealedHome, method: str) -> N
     text = home.command("inspect", "busiest", "--what", "state", "--method", method).stdout
     assert f"  member_low: {state['member_low']}\n" in text
     assert f"  outsider_high: {state['outsider_high']}\n" in text
+    assert "why its answer is valid: By what the sites have told, no item outside the list exceeds" in text
 
 
 def test_the_slack_of_every_constraint_is_shown_and_is_what_the_factors_give(home: SealedHome) -> None:

@@ -11,11 +11,13 @@ import pytest
 from pydantic import ValidationError
 
 from monitoring_lib.epochs import Window
-from monitoring_lib.methods import Method
+from monitoring_lib.methods import Method, Moment
+from monitoring_lib.network import COORDINATOR
 from monitoring_lib.promises import most_broken
 from monitoring_lib.protocols.duplication import intervals
 from monitoring_lib.protocols.duplication.methods import Exact, GlobalCounts, LazyCounts, LocalCounts
 from monitoring_lib.protocols.duplication.question import Asked, Duplication, DuplicationParams
+from monitoring_lib.topology import Star
 from tests.protocols.duplication.driver import Watch, ask_of
 
 EVERY = [LocalCounts, GlobalCounts, LazyCounts, Exact]
@@ -156,6 +158,16 @@ def test_a_changed_lag_or_ask_goes_on_and_a_larger_sample_or_another_seed_does_n
     assert not now.continues(ask_of(LocalCounts, sample=50, window=Window(reset=3)))
     assert now.continues(ask_of(LocalCounts, sample=50, confidence=0.8))
     assert not now.continues(ask_of(LocalCounts, sample=50, confidence=0.99))  # its levels are in finer steps
+
+
+@pytest.mark.parametrize(("confidence", "one_in"), [(0.95, "8"), (0.99, "2")])
+def test_the_certificate_says_what_part_of_the_items_is_sampled(confidence: float, one_in: str) -> None:
+    role = LocalCounts(ask_of(LocalCounts, sample=50, confidence=confidence)).inner
+    assert role is not None
+    state = role.start(COORDINATOR)
+    state.level = 3
+    moment = Moment(0, 0, 1, 0, Star(("north",)), ("north",))
+    assert f"one in {one_in} is" in role.certificate(state, moment)
 
 
 @pytest.mark.parametrize("kind", EVERY[:3], ids=lambda kind: kind.name)

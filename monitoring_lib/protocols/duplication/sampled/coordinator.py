@@ -98,10 +98,11 @@ class SampleCoordinator(InnerRole[SampleState]):
 
     def certificate(self, state: SampleState, moment: Moment) -> str:
         slack = float(self._slack.together(map(Fraction, state.allotments.values())))
+        one_in = 1 / self._levels.chance(state.level)
         return (
-            f"The sample holds every item whose hash ends in at least {state.level} zero bits: {len(state.sample):,}"
-            f" items, one in {2**state.level:,} of all, however often and wherever they are seen. Their counts lack at"
-            f" most {slack:.3g} of themselves; the rest of the bounds is the spread of the sample at this confidence."
+            "The hash of an item alone decides whether it is sampled, however often and wherever it is seen: one in"
+            f" {one_in:,.4g} is, {len(state.sample):,} items now. Their counts lack at most {slack:.3g} of themselves;"
+            " the rest of the bounds is the spread of the sample at this confidence."
         )
 
     def faults(self, state: SampleState) -> list[str]:

@@ -63,8 +63,7 @@ class FencingCoordinator(TurnTaker[CoordinatorState]):
         return size_row(self.ask, self.sizes, moment, state.size * grown**2, self.ask.params.tolerance)
 
     def certificate(self, state: CoordinatorState, moment: Moment) -> str:
-        since = 0 if state.reference is None else moment.epoch - state.reference.growth.since
-        when = f"{since} epochs ago" if since else "in this epoch"
+        when = moment.ago(moment.epoch if state.reference is None else state.reference.growth.since)
         return (
             f"The arrays of {len(state.counts):,} sites were last synchronised {when}. Since then every site"
             " tests that its own array stays inside a convex region: while all do, so does their mean, and the"

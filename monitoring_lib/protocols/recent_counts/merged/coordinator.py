@@ -143,8 +143,7 @@ class MergingCoordinator(InnerRole[RootState]):
         return answers
 
     def certificate(self, state: RootState, moment: Moment) -> str:
-        since = moment.epoch - self.last_merge(state, moment.epoch)
-        when = f"{since} epochs ago" if since else "in this epoch"
+        when = moment.ago(self.last_merge(state, moment.epoch))
         return (
             f"The sketches of {len(state.children):,} children were merged {when}. A counter's"
             " error is bounded for every range of the window, a merge adds a bounded part to it, and items that share a"
