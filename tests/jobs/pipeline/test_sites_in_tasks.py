@@ -81,6 +81,8 @@ class TasksHere(SharedJobs):
                             yield shaped(row, owner, site, "received")
                         if node == row["sender"] and row["round"]:
                             yield shaped(row, owner, site, "sent")
+        for owner, site, node, number in needed.heard:
+            yield needed.letters[number] | {"owner": owner, "site": site, "kind": "received", "receivers": [node]}
 
 
 def sealed_home(folder: Path, place: str) -> SealedHome:
