@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from signal import SIGKILL
+from typing import NamedTuple
 
 import psutil
 
@@ -19,17 +20,25 @@ from jobs.local.servers.process import Server
 
 PAUSE = (2.0, 7.0)
 """Seconds between two kills, at least and at most."""
-FIRST, EACH = 8, 3
-"""Kills before the first epoch is sealed, and for each that is."""
 MOST_OF_A_SERVER = 5
 """A guard starts its server again so many times."""
+
+
+class Kills(NamedTuple):
+    """How many processes are killed."""
+
+    first: int
+    """Before the first epoch is sealed."""
+    each: int
+    """For each epoch that is sealed."""
 
 
 class Killer:
     """Kills in a thread of its own, until it is stopped."""
 
-    def __init__(self, seed: int, scheduler: Server, standby: Server, spark: Server) -> None:
+    def __init__(self, seed: int, kills: Kills, scheduler: Server, standby: Server, spark: Server) -> None:
         self.draw = random.Random(seed)
+        self.kills = kills
         self.sealed = 0
         """Epochs that are sealed, as far as it was told."""
         self.guards = {"scheduler": scheduler, "stand-by": standby, "Spark server": spark}
@@ -58,7 +67,7 @@ class Killer:
     def _run(self) -> None:
         try:
             while not self._stopped.wait(self.draw.uniform(*PAUSE)):
-                if self.killed.total() < FIRST + EACH * self.sealed:
+                if self.killed.total() < self.kills.first + self.kills.each * self.sealed:
                     self._kill_one()
         except BaseException as error:
             self.error = error

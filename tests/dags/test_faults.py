@@ -19,10 +19,10 @@ from jobs.spark.session import REMOTE
 from monitoring_lib.epochs import parse_time, to_microseconds
 from monitoring_lib.tables import ALERTS, ANSWERS, AUDITS, EVENTS
 from tests.dags.conftest import ROOT
-from tests.dags.killing import Killer
+from tests.dags.killing import Killer, Kills
 from tests.jobs.pipeline.deployment import BUSIEST, HOUR, ONE_PARTITION, RECENT, SOURCE, Deployment, Row, shopping
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 DAY = timedelta(days=1)
 MONITORS = (
     BUSIEST | {"shadow": ["margins"]},
@@ -81,7 +81,9 @@ def deployed(folder: Path, origin: datetime) -> Deployment:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[World]:
-    epochs: int = request.param
+    epochs: int
+    kills: Kills
+    epochs, kills = request.param
     # Half an epoch ago, so that none ends while the test runs.
     origin = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - DAY / 2 - epochs * DAY
     home = deployed(tmp_path / "home", origin)
@@ -101,7 +103,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
         parts = {part.name: servers.add(part) for part in airflow.begin()}
         airflow_server.wait_ready(airflow, list(parts.values()))
         spark_server.wait_ready(spark)
-        killer = Killer(SEED, parts["Airflow's scheduler"], steps, spark.server)
+        killer = Killer(SEED, kills, parts["Airflow's scheduler"], steps, spark.server)
         yield World(home, epochs, origin, airflow, servers, spark, killer)
 
 
@@ -174,10 +176,11 @@ def patiently(call: Callable[[], Any]) -> Any:
 @pytest.mark.parametrize(
     ("world", "longest"),
     [
-        pytest.param(6, 1800, marks=pytest.mark.timeout(2400)),
-        pytest.param(50, 5400, marks=pytest.mark.timeout(6000)),
+        pytest.param((3, Kills(5, 0)), 900, marks=pytest.mark.timeout(1200)),
+        pytest.param((50, Kills(8, 3)), 5400, marks=[pytest.mark.long, pytest.mark.timeout(6000)]),
     ],
     indirect=["world"],
+    ids=["once-each", "every-few-seconds"],
 )
 def test_whatever_is_killed_the_content_is_that_of_a_clean_run(world: World, longest: float, tmp_path: Path) -> None:
     clean = deployed(tmp_path / "clean", world.origin)
