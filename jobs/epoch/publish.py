@@ -20,8 +20,8 @@ from monitoring_lib.tables import ANSWERS, DRAFTS
 
 _LOOK_BACK = 512
 """Epochs before a run in which unpublished answers are looked for: more than one run seals at a time."""
-_MOST_ROWS = 500_000
-"""Answers that are copied at a time."""
+_MOST_ROWS = 150_000
+"""Answers that are copied at a time. Reading them takes many times their own size: no range may cost more memory."""
 
 
 def publish(context: Context, source: str, monitor: str, since: int) -> None:
