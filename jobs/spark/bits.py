@@ -5,7 +5,6 @@ Spark's arithmetic refuses to overflow, so 64-bit products are put together of h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monitoring_lib.hashing import SPARK_SEED, draw
@@ -19,7 +18,7 @@ BIT, SAMPLE = "bit", "sample"
 """What a row sets, and a text of its bitmap: its hash with the text's length in the place of the last bits."""
 LONGEST = (1 << 12) - 1
 """The longest text that a sample tells from longer ones."""
-_HALF, _QUARTER = (1 << 32) - 1, (1 << 16) - 1
+_HALF = (1 << 32) - 1
 
 
 def with_hash(events: DataFrame, text: Column, seed: int, name: str) -> DataFrame:
@@ -30,7 +29,7 @@ def with_hash(events: DataFrame, text: Column, seed: int, name: str) -> DataFram
     if seed == SPARK_SEED:
         return frame
     first, factor, last = map(int, draw(seed, 3))
-    frame = _multiplied(_added(frame, name, first), name, factor | 1)
+    frame = _multiplied(frame, name, factor | 1, first * (factor | 1))
     frame = _added(_folded(frame, name, 32), name, last)
     frame = _multiplied(_folded(frame, name, 30), name, int(MIX_1))
     frame = _multiplied(_folded(frame, name, 27), name, int(MIX_2))
@@ -58,13 +57,6 @@ def sample_of(name: str, letters: Column) -> Column:
     return F.col(name).bitwiseAND(F.lit(~LONGEST)).bitwiseOR(length)
 
 
-def aggregates() -> Sequence[Column]:
-    """Of a bitmap: its word, and the text with the smallest hash, a uniform choice among its different ones."""
-    from pyspark.sql import functions as F
-
-    return [F.bit_or(BIT).alias(BIT), F.min(SAMPLE).alias(SAMPLE)]
-
-
 def _folded(frame: DataFrame, name: str, bits: int) -> DataFrame:
     from pyspark.sql import functions as F
 
@@ -75,38 +67,37 @@ def _added(frame: DataFrame, name: str, number: int) -> DataFrame:
     """Modulo 2^64."""
     from pyspark.sql import functions as F
 
-    low = f"{name} low"
-    frame = frame.withColumn(low, F.col(name).bitwiseAND(F.lit(_HALF)) + F.lit(number & _HALF))
-    high = F.shiftrightunsigned(name, 32) + F.lit(number >> 32) + F.shiftrightunsigned(low, 32)
-    return frame.withColumn(name, _joined(high, F.col(low))).drop(low)
+    lower, upper = _signed_halves(number)
+    sum_of_lower = f"{name} sum"
+    frame = frame.withColumn(sum_of_lower, F.col(name).bitwiseAND(F.lit(_HALF)) + F.lit(lower))
+    high = F.shiftright(name, 32) + F.shiftright(sum_of_lower, 32) + F.lit(upper)
+    return frame.withColumn(name, _joined(high, F.col(sum_of_lower))).drop(sum_of_lower)
 
 
-def _multiplied(frame: DataFrame, name: str, number: int) -> DataFrame:
-    """Modulo 2^64: halves of the hash times quarters of the number."""
+def _multiplied(frame: DataFrame, name: str, factor: int, added: int = 0) -> DataFrame:
+    """Times a number, plus a number, modulo 2^64. An unsigned half times a signed one is below 2^63."""
     from pyspark.sql import functions as F
 
-    quarters = [number >> shift & _QUARTER for shift in (0, 16, 32, 48)]
-    low, high, second, lower = (f"{name} {part}" for part in ("low", "high", "second", "lower"))
-    frame = frame.withColumns(
-        {low: F.col(name).bitwiseAND(F.lit(_HALF)), high: F.shiftrightunsigned(name, 32)}
-    ).withColumn(second, F.col(low) * quarters[1])
-    frame = frame.withColumn(lower, F.col(low) * quarters[0] + _raised(F.col(second)))
-    upper = (
-        F.shiftrightunsigned(lower, 32) + F.shiftrightunsigned(second, 16)
-        + F.col(low) * quarters[2] + _raised(F.col(low) * quarters[3])
-        + F.col(high) * quarters[0] + _raised(F.col(high) * quarters[1])
+    (lower, upper), (added_lower, added_upper) = _signed_halves(factor), _signed_halves(added)
+    low, product = f"{name} low", f"{name} product"
+    frame = frame.withColumn(low, F.col(name).bitwiseAND(F.lit(_HALF)))
+    frame = frame.withColumn(product, F.col(low) * F.lit(lower) + F.lit(added_lower))
+    high = (
+        (F.col(low) * F.lit(upper)).bitwiseAND(F.lit(_HALF)) + F.shiftright(name, 32) * F.lit(lower)
+        + F.shiftright(product, 32) + F.lit(added_upper)
     )  # fmt: skip
-    return frame.withColumn(name, _joined(upper, F.col(lower))).drop(low, high, second, lower)
+    return frame.withColumn(name, _joined(high, F.col(product))).drop(low, product)
 
 
-def _raised(product: Column) -> Column:
-    """Its last 16 bits, times 2^16: what is above leaves the half, or is added elsewhere."""
-    from pyspark.sql import functions as F
-
-    return F.shiftleft(product.bitwiseAND(F.lit(_QUARTER)), 16)
+def _signed_halves(number: int) -> tuple[int, int]:
+    """A lower and an upper half from -2^31 to 2^31 - 1 that make the number modulo 2^64."""
+    lower = (number + (1 << 31) & _HALF) - (1 << 31)
+    upper = ((number - lower >> 32) + (1 << 31) & _HALF) - (1 << 31)
+    return lower, upper
 
 
 def _joined(high: Column, low: Column) -> Column:
+    """The last 32 bits of both."""
     from pyspark.sql import functions as F
 
     return F.shiftleft(high, 32).bitwiseOR(low.bitwiseAND(F.lit(_HALF)))
