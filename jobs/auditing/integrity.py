@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from jobs.epoch.checked import damage
+from jobs.epoch.checked import damages
 from jobs.lake import Lake, column_list
 from jobs.lake.checking import differences
 from jobs.lake.content import digest_rows
@@ -68,11 +68,12 @@ def check_digests(lake: Lake, table: Table, seals: Sequence[Seal], rows: pa.Tabl
                 owner, method = (of, "") if table is SYNOPSES else (seal.monitor, of)
                 owner = owner if "monitor" in table.columns or table is SYNOPSES else seal.source
                 expected[Part(_write_of(seal, output), output, owner, method, seal.epoch_start)] = digest
-    for found in differences(table, rows, expected):
-        told = damage(lake, seals[0].source, seals[0].monitor, found)
+    different = differences(table, rows, expected)
+    told = damages(lake, seals[0].source, seals[0].monitor, different)
+    for found, damage in zip(different, told, strict=True):
         yield Finding(
             found.part.epoch_start, f"{table.name} are as sealed", False, monitor=seals[0].monitor,
-            observed=found.text, detail=str(told),
+            observed=found.text, detail=str(damage),
         )  # fmt: skip
 
 

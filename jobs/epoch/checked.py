@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.replaying import replay_command
 from jobs.lake import Lake, column_list
 from jobs.lake.checking import Difference, differences
-from jobs.lake.records import Part, digest_key, recorded_once
+from jobs.lake.records import Part, digest_key, owner_column, recorded_once
 from jobs.lake.seals import Seal
 from jobs.lake.store import RowCondition
 from jobs.lake.times import rows_by
@@ -166,26 +167,52 @@ def corrupt_of(rows: pa.Table, found: Difference) -> str:
 
 def damage(lake: Lake, source: str, monitor: str, found: Difference, corrupt: str = "") -> DamagedTable:
     """What a person is told of a part that is not as it was written."""
-    part = found.part
-    table = TABLES["messages" if part.output == "inbox" else part.output]
-    start = part.epoch_start if found.rows else _first_lost(lake, source, monitor, table, part)
-    return DamagedTable(
-        f"{monitor}, epoch {format_time(part.epoch_start)}: the table `{table.name}` is damaged: {found.text}{corrupt}."
-        f" {_made_again(lake.ledger, source, monitor, start, table.name)}"
-    )
+    return damages(lake, source, monitor, [found], corrupt)[0]
 
 
-def _first_lost(lake: Lake, source: str, monitor: str, table: Table, part: Part) -> int:
-    """The first of the epochs up to this one whose rows are all gone: each of them is needed to make the next."""
-    before = lake.ledger.seals(source, monitor, end=part.epoch_start)
-    rows = lake.sealed(table, before, ["gate" if part.output == "arrivals" else part.output], (), ["epoch_start"])
-    there, first = set(column_list(rows, "epoch_start")), part.epoch_start
-    for seal in reversed(before):
-        if seal.epoch_start in there:
-            break
-        if any(digest for key, digest in seal.digests.items() if key.split(":")[0] == part.output):
-            first = seal.epoch_start
-    return first
+def damages(
+    lake: Lake, source: str, monitor: str, found: Sequence[Difference], corrupt: str = ""
+) -> list[DamagedTable]:  # fmt: skip
+    """The same of several parts: what was sealed before them is read once for all."""
+    starts = _first_lost(lake, source, monitor, [one.part for one in found if not one.rows])
+    made_again = cache(partial(_made_again, lake.ledger, source, monitor))
+    told = []
+    for one in found:
+        start, table = one.part.epoch_start, _table_of(one.part.output).name
+        told.append(
+            DamagedTable(
+                f"{monitor}, epoch {format_time(start)}: the table `{table}` is damaged: {one.text}{corrupt}."
+                f" {made_again(starts.get(one.part, start), table)}"
+            )
+        )
+    return told
+
+
+def _table_of(output: str) -> Table:
+    return TABLES["messages" if output == "inbox" else output]
+
+
+def _first_lost(lake: Lake, source: str, monitor: str, parts: Sequence[Part]) -> dict[Part, int]:
+    """Of each part the first of the epochs up to its own whose rows are all gone: each is needed to make the next."""
+    found: dict[Part, int] = {}
+    for output, owner in {(part.output, part.owner) for part in parts}:
+        lost = [part for part in parts if (part.output, part.owner) == (output, owner)]
+        before = lake.ledger.seals(source, monitor, end=max(part.epoch_start for part in lost))
+        table, write = _table_of(output), "gate" if output == "arrivals" else output
+        rows = lake.sealed(table, before, [write], [(owner_column(table), "=", owner)], ["epoch_start"])
+        there = set(column_list(rows, "epoch_start"))
+        first: int | None = None
+        first_before: dict[int, int | None] = {}
+        for seal in before:
+            first_before[seal.epoch_start] = first
+            if seal.epoch_start in there:
+                first = None
+            elif first is None and any(digest for key, digest in seal.digests.items() if key.split(":")[0] == output):
+                first = seal.epoch_start
+        for part in lost:
+            start = first_before.get(part.epoch_start, first)
+            found[part] = part.epoch_start if start is None else start
+    return found
 
 
 def _made_again(ledger: Ledger, source: str, monitor: str, start: int, table: str) -> str:

@@ -58,8 +58,7 @@ def record(table: Table, source: str, step: str, rows: pa.Table, write: str) -> 
 
 
 def _records(table: Table, output: str, source: str, step: str, rows: pa.Table, write: str) -> list[dict[str, Any]]:
-    names = rows.column_names
-    owner = next(name for name in ("summary", "monitor", "source") if name in names)
+    names, owner = rows.column_names, owner_column(table)
     by = [owner, *(["method"] if "method" in names else []), "epoch_start"]
     now = datetime.now(UTC)
     return [
@@ -72,6 +71,11 @@ def _records(table: Table, output: str, source: str, step: str, rows: pa.Table, 
         }
         for (own, *method, epoch_start), group in sorted(rows_by(rows, *by).items())
     ]  # fmt: skip
+
+
+def owner_column(table: Table) -> str:
+    """Of a table whose rows are recorded by parts, the column that names the owner of each."""
+    return next(name for name in ("summary", "monitor", "source") if name in table.columns)
 
 
 def recorded(lake: Lake, writes: Iterable[str], span: Iterable[RowCondition]) -> dict[Part, dict[str, Any]]:

@@ -210,6 +210,19 @@ def test_a_message_that_is_gone_is_missed_in_the_traffic(home: SealedHome) -> No
     }  # fmt: skip
 
 
+def test_lost_epochs_in_a_row_are_made_again_from_the_first_of_them(home: SealedHome) -> None:
+    lost = {1: 1, 2: 1, 4: 4}
+
+    def change(rows: list[Row]) -> None:
+        rows[:] = [row for row in rows if row["monitor"] != "recent" or row["epoch_start"].hour not in lost]
+
+    spoil(home, CURSORS, change)
+    found = [one for one in audit(home.context(), "shop").all_findings if one.expectation == "cursors are as sealed"]
+    assert len(found) == len(lost)
+    for one, begin in zip(found, lost.values(), strict=True):
+        assert f"--from 2020-01-01T{begin:02}:00" in one.detail
+
+
 def test_an_event_that_was_deleted_after_the_seal_is_named(home: SealedHome) -> None:
     spoil(home, EVENTS, lambda rows: rows.remove(first(rows, site="north", item="a")))
     found = told(audit(home.context(), "shop"))
