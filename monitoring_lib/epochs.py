@@ -90,6 +90,10 @@ class Clock:
     def end_of(self, epoch: int) -> int:
         return self.start_of(epoch + 1)
 
+    def ended_by(self, time: int) -> int:
+        """Where the last epoch ends that is over at this time."""
+        return self.start_of(self.epoch_of(time))
+
     def name(self, epoch: int) -> str:
         return format_time(self.start_of(epoch))
 

@@ -75,14 +75,22 @@ def _counted(lake: Lake, scope: AuditScope, start: int, end: int) -> pa.Table:
 
 
 def _compared(brought: list[Seal], there: Counter[tuple[int, str]]) -> Iterator[Finding]:
+    """Landing by landing; of an epoch in which files were replaced, all landings together."""
+    by_epoch: dict[int, list[Seal]] = {}
     for seal in brought:
-        expected, events = seal.counts.get("landed", 0), there[seal.epoch_start, seal.write]
-        if events != expected:
-            yield Finding(
-                seal.epoch_start, "events are those that landed", False, observed=counted(events, "event"),
-                detail=f"landing {seal.revision} brought {counted(expected, 'event')}; rows of the table `events` were"
-                " removed or added since: restore it from a copy",
-            )  # fmt: skip
+        by_epoch.setdefault(seal.epoch_start, []).append(seal)
+    for start, seals in by_epoch.items():
+        replaced = sum(seal.counts.get("replaced", 0) for seal in seals)
+        for together in [seals] if replaced else [[seal] for seal in seals]:
+            expected = sum(seal.counts.get("landed", 0) for seal in together) - replaced
+            events = sum(there[start, seal.write] for seal in together)
+            if events != expected:
+                numbers = ", ".join(str(seal.revision) for seal in together)
+                yield Finding(
+                    start, "events are those that landed", False, observed=counted(events, "event"),
+                    detail=f"landing {numbers} brought {counted(expected, 'event')}; rows of the table `events` were"
+                    " removed or added since: restore it from a copy",
+                )  # fmt: skip
 
 
 def check_journal(lake: Lake, scope: AuditScope) -> list[Finding]:

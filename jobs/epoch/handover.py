@@ -185,7 +185,7 @@ class Handover:
 
 def _refuse_what_has_not_ended(source: str, clock: Clock, start: int, end: int) -> None:
     """An epoch that goes on could be sealed without the events that are still to happen in it."""
-    ended = clock.start_of(clock.epoch_of(int(time.time() * 1_000_000)))
+    ended = clock.ended_by(int(time.time() * 1_000_000))
     if end <= ended:
         return
     if ended <= clock.origin:

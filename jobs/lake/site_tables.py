@@ -45,6 +45,8 @@ class SiteTables:
         return self.spark.read.format("delta").load(self.store.location(table))
 
     def make(self, table: Table) -> None:
+        from pyspark.errors import PySparkException
+
         if self.store.open(table) is not None:
             return
         properties = {
@@ -54,10 +56,14 @@ class SiteTables:
         }
         listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
         partition = f"PARTITIONED BY ({table.partition}) " if table.partition else ""
-        self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._named(table)} ({table.described_ddl})"
-            f" USING delta {partition}COMMENT '{_text(table.description)}' TBLPROPERTIES ({listed})"
-        )
+        try:
+            self.spark.sql(
+                f"CREATE TABLE IF NOT EXISTS {self._named(table)} ({table.described_ddl})"
+                f" USING delta {partition}COMMENT '{_text(table.description)}' TBLPROPERTIES ({listed})"
+            )
+        except PySparkException as error:
+            if self.store.open(table) is None:  # else another run has made it at the same moment
+                raise engine_trouble(error, self.store.location(table)) from error
         self.store.committed(table.name)
 
     def append(self, table: Table, rows: DataFrame) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +37,8 @@ RowCondition = tuple[str, ColumnComparison, str | int | WholeNumber] | tuple[str
 
 _OURS = re.compile(r"[A-Za-z0-9 _.:()*;,@/-]*")
 _MOST_TRIES = 60
+_LEAST_FREE = 1 << 16
+"""Bytes that a commit takes beside its rows."""
 _PRUNED_BY = ("epoch_start", "monitor", "version")
 """Columns whose smallest and largest values are kept for each file, so that a read skips files."""
 _PROPERTIES: dict[str, str | None] = {
@@ -120,6 +125,7 @@ class Store:
             return
         current = self.opened(table)
         try:
+            self._refuse_unwritable(table, rows)
             write_deltalake(
                 current, rows.cast(table.schema), mode="append",
                 writer_properties=_written_as(table), post_commithook_properties=NO_HOOKS,
@@ -144,6 +150,7 @@ class Store:
             if current.version() != looked_at:  # whoever reads the table through this store moves it on
                 continue
             try:
+                self._refuse_unwritable(table, rows)
                 write_deltalake(
                     current, rows.cast(table.schema), mode="append", writer_properties=_written_as(table),
                     commit_properties=NO_RETRY, post_commithook_properties=NO_HOOKS,
@@ -156,6 +163,16 @@ class Store:
             self._tend(table, current)
             return True
         raise StorageError(f"{self.location(table)}: {_MOST_TRIES} tries to commit were all overtaken; try again")
+
+    def _refuse_unwritable(self, table: Table, rows: pa.Table) -> None:
+        """Looks before the engine does: where it cannot write, it also prints where in Rust it was."""
+        location = self.location(table)
+        if "://" in location:
+            return
+        if not os.access(location, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), location)
+        if shutil.disk_usage(location).free < _LEAST_FREE + rows.nbytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), location)
 
     def _tend(self, table: Table, current: DeltaTable) -> None:
         try:

@@ -18,7 +18,9 @@ from monitoring_lib.errors import (
 )
 from monitoring_lib.tables import TABLES
 
-_FULL = ("No space left on device", "os error 28", "Disk quota exceeded", "StorageFull")
+_FULL = (
+    "No space left on device", "os error 28", "Disk quota exceeded", "StorageFull", "File too large", "os error 27",
+)  # fmt: skip
 _FORBIDDEN = (
     "Read-only file system", "os error 30", "Permission denied", "os error 13", "PermissionDenied", "AccessDenied",
     "AccessControlException",
@@ -54,7 +56,10 @@ def trouble(location: str, done: str, error: Exception) -> FarwatchError:
     text = _COLOURS.sub("", str(error))
     name = location.rstrip("/").rpartition("/")[2]
     if _any(_FULL, text):
-        return StorageError(f"{location} cannot be {done}: the disk is full. Free space, then run the command again")
+        return StorageError(
+            f"{location} cannot be {done}: the disk is full, or no file may grow so large. Free space, or raise the"
+            " limit, then run the command again"
+        )
     if _any(_FORBIDDEN, text):
         return UsageError(
             f"{location} cannot be {done}: this user may not, or the disk is mounted read-only ({_short(text)})."

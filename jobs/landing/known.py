@@ -149,9 +149,13 @@ class Known:
         return [Start(digest, one.unpacked, one.records) for digest, one in last.items()][:_MOST_STARTS]
 
 
-def landings_in_order(lake: Lake, source: Source, journal: Sequence[Landing]) -> pa.Table:
-    """The rows of a journal's landings; DamagedTable where some are gone."""
-    rows = lake.sites.read(LANDINGS, [("source", "=", source.name)])
+def all_landings(lake: Lake, source: Source) -> pa.Table:
+    """The rows of a source's landings, also of those that were cut off."""
+    return lake.sites.read(LANDINGS, [("source", "=", source.name)])
+
+
+def landings_in_order(source: Source, rows: pa.Table, journal: Sequence[Landing]) -> pa.Table:
+    """Of all, the rows of a journal's landings; DamagedTable where some are gone."""
     numbers = {one.write: one.revision for one in journal}
     refuse_damaged_landings(source.name, rows, numbers)
     at = pa.array([numbers.get(write, -1) for write in rows["write"].to_pylist()], pa.int64())

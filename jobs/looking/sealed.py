@@ -16,6 +16,7 @@ from jobs.epoch.plan import Plan
 from jobs.epoch.planning import with_past
 from jobs.lake import Lake
 from jobs.lake.seals import Seal
+from jobs.looking.clock import now
 from jobs.looking.sealed_chain import SealedChain, chain_of
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.epochs import format_time, parse_time
@@ -114,8 +115,10 @@ def _not_sealed(source: Source, monitor: Monitor, starts: NDArray[np.int64], sta
         if len(starts)
         else "no epoch is sealed yet"
     )
-    end = format_time(max(first, start) + source.epoch)
+    end = min(max(first, start) + source.epoch, source.clock.ended_by(now()))
+    if end <= first:
+        return f"{monitor.name}: {there}; the next ends at {format_time(first + source.epoch)}"
     return (
         f"{monitor.name}: {there}; go on by"
-        f" `farwatch run --source {source.name} --from {format_time(first)} --to {end}`"
+        f" `farwatch run --source {source.name} --from {format_time(first)} --to {format_time(end)}`"
     )

@@ -10,7 +10,7 @@ from jobs.epoch.chain import earliest, wished
 from jobs.epoch.context import Context
 from jobs.input import files
 from jobs.lake.seals import Seal
-from jobs.landing.known import files_seen, known_of, landings_in_order
+from jobs.landing.known import all_landings, files_seen, known_of, landings_in_order
 from jobs.looking.audited import Audited, audited_of
 from jobs.looking.clock import is_live, now, overdue
 from jobs.looking.owing import SetAside, set_aside_of, undecided
@@ -43,7 +43,7 @@ class MonitorStanding:
     revised: int = 0
     sites: int = 0
     behind: int = 0
-    """Epochs with or before the last landed event that are not sealed."""
+    """Epochs with or before the last landed event that have ended and are not sealed."""
     stale: Stale | None = None
     missing: Sequence[dict[str, Any]] = ()
     """The findings that set sites aside in the last epoch."""
@@ -59,6 +59,8 @@ class SourceStanding:
     source: Source
     landings: int
     last_landed: int | None
+    to_seal: int | None
+    """Where the last epoch ends that events have landed for or after, and that is over."""
     waiting: Sequence[Waiting]
     no_look: str
     """Why the source's files could not be looked at, if they could not."""
@@ -77,10 +79,9 @@ class SourceStanding:
     def next_run(self) -> tuple[int, int] | None:
         """The epochs that landed events wait in, from the first that some monitor has not sealed."""
         behind = [one.behind for one in self.monitors if one.behind]
-        if not behind or self.last_landed is None:
+        if not behind or self.to_seal is None:
             return None
-        end = self.last_landed + self.source.epoch
-        return end - max(behind) * self.source.epoch, end
+        return self.to_seal - max(behind) * self.source.epoch, self.to_seal
 
 
 def standing(context: Context, source: Source) -> SourceStanding:
@@ -90,20 +91,24 @@ def standing(context: Context, source: Source) -> SourceStanding:
     try:
         if len(landed.writes):
             require_site_tables(lake)
-        files_landed = landings_in_order(lake, source, lake.ledger.journal(source.name, source.clock))
+        files_landed = landings_in_order(
+            source, all_landings(lake, source), lake.ledger.journal(source.name, source.clock)
+        )  # fmt: skip
         quarantined = sum(one.quarantined for one in known_of(files_landed).aside.values())
         waiting, no_look = _waiting(context, source, files_seen(files_landed)), ""
     except FarwatchError as error:
         waiting, no_look = [], str(error)
-    at = now() if is_live(lake, source) else None
+    at, live = now(), is_live(lake, source)
+    to_seal = None if landed.last is None else min(landed.last + source.epoch, source.clock.ended_by(at))
+    asked = context.config.monitors_of(source.name)
     monitors = [
-        replace(one, overdue=0 if at is None else overdue(source, one.last.epoch_start if one.last else None, at))
-        for one in (_monitor(context, source, each, landed) for each in context.config.monitors_of(source.name))
+        replace(one, overdue=overdue(source, one.last.epoch_start if one.last else None, at) if live else 0)
+        for one in (_monitor(context, source, each, landed, to_seal) for each in asked)
     ]
     alerts = lake.centre.read(ALERTS, [("source", "=", source.name)])
     alerts = alerts.sort_by([("raised_at", "descending"), ("turn", "descending")])
     return SourceStanding(
-        source, len(landed.writes), landed.last, waiting, no_look, monitors,
+        source, len(landed.writes), landed.last, to_seal, waiting, no_look, monitors,
         alerts.slice(0, _MOST_ALERTS).to_pylist(), quarantined, _open(alerts.to_pylist()),
     )  # fmt: skip
 
@@ -116,14 +121,16 @@ def _open(alerts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in last.values() if row["state"] != "closed"]
 
 
-def _monitor(context: Context, source: Source, monitor: Monitor, landed: Landed) -> MonitorStanding:
+def _monitor(
+    context: Context, source: Source, monitor: Monitor, landed: Landed, to_seal: int | None
+) -> MonitorStanding:  # fmt: skip
     chain = chain_of(context.lake, source.name, monitor.name)
     first = earliest(source, monitor)
     if len(chain):
         first = int(chain.starts[-1]) + source.epoch
     elif wished(source, monitor) == "first":
         first = landed.first
-    behind = 0 if landed.last is None else max(0, (landed.last + source.epoch - first) // source.epoch)
+    behind = 0 if to_seal is None else max(0, (to_seal - first) // source.epoch)
     if not len(chain):
         return MonitorStanding(monitor, None, behind=behind)
     start = int(chain.starts[-1])

@@ -14,6 +14,10 @@ LOOPBACK = "127.0.0.1"
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Duser.timezone=UTC"
 
 
+OTHER_SPARK = ("SPARK_HOME", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "MASTER")
+"""Variables of another Spark's user, or of a parent process that is attached to a Connect server."""
+
+
 def delta_jars(prefix: Path | None = None) -> list[Path]:
     """The jars that make Spark read and write Delta, as the set-up has put them into the environment."""
     folder = (prefix or Path(sys.prefix)) / "share" / "farwatch" / "jars"
@@ -61,11 +65,15 @@ def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, long_li
     return options | dict(extra or {})
 
 
-def spark_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+def spark_environment(
+    environ: Mapping[str, str] | None = None, options: Mapping[str, str] | None = None
+) -> dict[str, str]:  # fmt: skip
     """The environment for the process that starts the Java machine.
 
-    Workers would take `python3` from PATH, and another Spark's home would bring another Spark's jars.
+    Workers would take `python3` from PATH, and another Spark's home would bring its jars. Executors of a
+    cluster run the Python that the `options` name: of pyspark's own ways to say so, only the environment always counts.
     """
-    kept = {k: v for k, v in (os.environ if environ is None else environ).items() if k != "SPARK_HOME"}
-    own = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    kept = {k: v for k, v in (os.environ if environ is None else environ).items() if k not in OTHER_SPARK}
+    python = (options or {}).get("spark.pyspark.python", sys.executable)
+    own = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
     return {"SPARK_LOCAL_IP": LOOPBACK} | kept | own

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from jobs.spark.options import spark_environment, spark_options
+from jobs.spark.options import OTHER_SPARK, spark_environment, spark_options
 from jobs.spark.token import authorised, split_token
 from monitoring_lib.config.settings import Spark
 from monitoring_lib.errors import ConfigError, SparkUnavailable
@@ -84,8 +84,9 @@ def _leave(session: Any) -> None:
 
 
 def _local(settings: Spark, home: Path) -> SparkSession:
-    os.environ.update(spark_environment())
-    os.environ.pop("SPARK_HOME", None)
+    os.environ.update(spark_environment(options=settings.options))
+    for name in OTHER_SPARK:
+        os.environ.pop(name, None)
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(settings.master).appName("Farwatch")

@@ -18,7 +18,8 @@ from jobs.landing import recording
 from jobs.landing.bringing import Bringing, Brought, FilesToLand
 from jobs.landing.decisions import Mode
 from jobs.landing.filing import AcceptedTimes
-from jobs.landing.known import Known, LandedFile, files_seen, known_of, landings_in_order
+from jobs.landing.forgotten import refuse_forgotten
+from jobs.landing.known import Known, LandedFile, all_landings, files_seen, known_of, landings_in_order
 from jobs.terminal.console import say
 from monitoring_lib.config import Source
 from monitoring_lib.config.meaning import landing_changes, landing_of
@@ -66,21 +67,27 @@ def _land_once(context: Context, source: Source, again: bool, mode: Mode) -> int
     lake = context.lake
     journal = lake.ledger.journal(source.name, source.clock)
     after = journal[-1].revision if journal else 0
-    landed = landings_in_order(lake, source, journal)
+    rows = all_landings(lake, source)
+    landed = landings_in_order(source, rows, journal)
     found, seen = files.find(source.path, context.home), files_seen(landed)
+    there = {file.path for file in found}
+    monitors = [monitor.name for monitor in context.config.monitors_of(source.name)]
     if not found and not seen:
         recording.record_no_files(lake, source, new_write("land"))
     new = _still(source, [file for file in found if seen.get(file.path) != (file.size, file.modified)])
     if not new and not again:
+        refuse_forgotten(lake, source, monitors, rows, journal, there)
         return after
     known = known_of(landed)
     anew = _set_aside_before(known, found, new) if again else []
     if not new and not anew:
         return after
     before = recording.refusals_before(lake, source)
-    wanted = FilesToLand(new, anew, {file.path for file in found}, mode)
+    wanted = FilesToLand(new, anew, there, mode)
     taken = AcceptedTimes(earliest_taken(lake, source), int(time.time() * 1_000_000) + source.skew)
     brought = Bringing(lake, source, known, wanted, taken).bring()
+    read = {report.digest for report in brought.reports.values()}
+    refuse_forgotten(lake, source, monitors, rows, journal, there, read)
     refused = {path: one.reason for path, one in sorted(brought.decided.items()) if one.how is None}
     for path, reason in refused.items():
         say(f"{path} is left where it is: {reason}", style="red")

@@ -69,7 +69,10 @@ class CsvFile:
         if end < 0 and len(start) == LONGEST_HEADER:
             raise DataError(f"{self._stream.path}: has no end of the header in its first {LONGEST_HEADER} bytes")
         header = self._stream.read(len(start) if end < 0 else end + 1)[blank:].decode(errors="replace")
-        names = next(csv.reader(io.StringIO(header, newline=""), delimiter=self._options.delimiter), [])
+        lines = csv.reader(io.StringIO(header, newline=""), delimiter=self._options.delimiter)
+        names = next(lines, [])
+        if any(lines):
+            raise DataError(f"{self._stream.path}: its lines end with carriage returns alone; end them with newlines")
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise DataError(f"{self._stream.path}: the header names {twice[0]!r} twice; give each column its own name")

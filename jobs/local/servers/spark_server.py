@@ -60,6 +60,10 @@ def connect_command(
     return [*command, "spark-internal"]
 
 
+def _environment(options: Mapping[str, str] | None, token: str) -> dict[str, str]:
+    return spark_environment(options=options) | {"SPARK_HOME": str(spark_home()), SERVER_VARIABLE: token}
+
+
 def begin(
     home: Path,
     *,
@@ -80,7 +84,7 @@ def begin(
         "Spark Connect",
         connect_command(home, port, master=master, extra=extra, long_lived=outlive_us),
         log=home / "spark-connect.log",
-        environment=spark_environment() | {"SPARK_HOME": str(spark_home()), SERVER_VARIABLE: make_token(token_file)},
+        environment=_environment(extra, make_token(token_file)),
         folder=home,
         outlive_us=outlive_us,
         restarts=restarts,
@@ -126,8 +130,7 @@ def main(arguments: Sequence[str]) -> None:
         # A cluster's processes share a secret; by a private file, since everybody sees a command line.
         write_private(home / "spark.conf", f"spark.authenticate.secret {os.environ[CLUSTER_SECRET]}\n")
         command[1:1] = ["--properties-file", str(home / "spark.conf")]
-    token = make_token(home / TOKEN_FILE)
-    os.execve(command[0], command, spark_environment() | {"SPARK_HOME": str(spark_home()), SERVER_VARIABLE: token})
+    os.execve(command[0], command, _environment(extra, make_token(home / TOKEN_FILE)))
 
 
 if __name__ == "__main__":

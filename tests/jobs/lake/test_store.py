@@ -9,8 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from pyspark.errors import PySparkException
 
 from jobs.lake import Lake
+from jobs.lake.site_tables import SiteTables
 from jobs.lake.store import Store, predicate, scan
 from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import ALERTS, EVENTS, STATES
@@ -134,3 +136,23 @@ def test_a_sealed_slice_holds_of_each_epoch_only_the_rows_of_its_own_write(tmp_p
         Seal("s", "m", start + 86_400_000_000, 0, "two", {"states": "two"}),
     ]
     assert [row["node"] for row in lake.sealed(STATES, seals, ["states"]).to_pylist()] == ["true"]
+
+
+class RefusingSpark:
+    """A session whose CREATE TABLE fails; before that, another may have made the table."""
+
+    def __init__(self, made_before: str) -> None:
+        self.made_before = made_before
+
+    def sql(self, _: str) -> None:
+        if self.made_before:
+            DeltaTable.create(self.made_before, EVENTS.schema)
+        raise PySparkException("[DELTA_PROTOCOL_CHANGED] multiple writers are writing to an empty directory")
+
+
+def test_a_site_table_that_another_run_makes_at_the_same_moment_is_taken_as_it_is(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    with pytest.raises(StorageError, match=r"events cannot be read or written: .*DELTA_PROTOCOL_CHANGED"):
+        SiteTables(store, lambda: RefusingSpark("")).make(EVENTS)  # type: ignore[arg-type,return-value]
+    SiteTables(store, lambda: RefusingSpark(store.location(EVENTS))).make(EVENTS)  # type: ignore[arg-type,return-value]
+    assert store.open(EVENTS) is not None

@@ -36,6 +36,7 @@ PLACE = "/var/coordinator/states"
             StorageError,
             "full",
         ),
+        ("Failed to parse parquet: Unable to copy data to file: File too large (os error 27)", StorageError, "limit"),
         ("Unable to open file x: Read-only file system (os error 30)", UsageError, "read-only"),
         ("Permission denied (os error 13)", UsageError, "this user may not"),
         ("Kernel error: Invalid Checkpoint: Had a _last_checkpoint hint", DamagedTable, "farwatch repair states"),

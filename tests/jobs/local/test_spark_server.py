@@ -41,10 +41,17 @@ def test_missing_jars_are_an_error_with_a_remedy(tmp_path: Path) -> None:
 
 
 def test_workers_run_our_python_and_another_spark_is_forgotten() -> None:
-    environment = spark_environment({"SPARK_HOME": "/opt/spark", "LANG": "C"})
+    other = {"SPARK_HOME": "/opt/spark", "SPARK_REMOTE": "sc://elsewhere", "SPARK_CONNECT_MODE_ENABLED": "1"}
+    environment = spark_environment(other | {"LANG": "C"})
     assert environment["PYSPARK_PYTHON"] == sys.executable
-    assert "SPARK_HOME" not in environment
+    assert not other.keys() & environment.keys()
     assert environment["LANG"] == "C"
+
+
+def test_executors_run_the_python_that_the_options_name() -> None:
+    environment = spark_environment({}, {"spark.pyspark.python": "/opt/executors/bin/python"})
+    assert environment["PYSPARK_PYTHON"] == "/opt/executors/bin/python"
+    assert environment["PYSPARK_DRIVER_PYTHON"] == sys.executable
 
 
 @pytest.mark.spark

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from jobs.command import cli
 from jobs.looking.standing import MonitorStanding, SourceStanding, standing
 from monitoring_lib.epochs import format_time, parse_time, to_datetime
+from monitoring_lib.errors import ExitCode
 from monitoring_lib.tables import ALERTS, VALIDATIONS
 from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
 
@@ -52,6 +54,24 @@ def test_the_text_names_the_run_that_catches_up(home: SealedHome) -> None:
         "`farwatch run --source shop --from 2020-01-01T01:00Z --to 2020-01-01T04:00Z` seals what has landed"
         in done.stdout
     )
+
+
+def test_an_epoch_that_goes_on_is_not_behind_and_nobody_is_told_to_run_it(
+    home: SealedHome, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.run(0, 3)
+    for name in ("standing", "sealed"):
+        monkeypatch.setattr(f"jobs.looking.{name}.now", lambda: parse_time("2020-01-01T03:30"))
+    assert (monitor_of(home).behind, source_of(home).next_run) == (0, None)
+    for name, value in home.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.argv", ["farwatch", "query", "busiest", "--epoch", "2020-01-01T03:00"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == ExitCode.NOT_NOW
+    assert "2020-01-01T02:00Z are; the next ends at 2020-01-01T04:00Z" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert monitor_of(home).behind == 1
 
 
 def test_late_rows_make_a_chain_stale_and_the_named_replay_mends_it(home: SealedHome) -> None:

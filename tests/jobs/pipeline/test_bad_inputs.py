@@ -1,4 +1,4 @@
-"""Twelve bad inputs, all at once: each is landed, set aside with its reason or left where it is, and nothing is lost.
+"""Thirteen bad inputs, all at once: each is landed, set aside with its reason or left where it is, and nothing is lost.
 
 One deployment for all: an epoch is sealed, then every bad file comes in beside a good one and the next epoch is run,
 then what was refused is put right and the third is run.
@@ -29,7 +29,7 @@ LONG = "long " * 2_000 + "!"
 QUOTED = "a \"quoted\" 'item', with commas\nand a second\r\nand third line"
 UNSEEN = "site ü/../ never seen"
 GOOD = "time,site,item,value\n"
-REFUSED = ("wrong column.csv", "truncated.csv.gz", "junk.csv", "vanishing.csv")
+REFUSED = ("wrong column.csv", "truncated.csv.gz", "junk.csv", "returns.csv", "vanishing.csv")
 
 
 def line(second: int, site: str = "site 1", item: str = "item 1") -> str:
@@ -110,6 +110,7 @@ def place_bad_files(data: Path) -> None:
         "future.csv": f"{GOOD}4000-01-01T00:00:00Z,site 1,item 1,1\n{line(hour)}",
         "long.csv": GOOD + line(hour, item=LONG) * 300,
         "quoted.csv": GOOD + line(hour, item=QUOTED) * 200,
+        "returns.csv": (GOOD + line(hour) * 2).replace("\n", "\r"),
         "unseen.csv": GOOD + line(hour, site=UNSEEN),
         "vanishing.csv": GOOD + line(hour, item="vanishing") * 5,
     }
@@ -190,6 +191,10 @@ def test_binary_junk_is_left_where_it_is(landed: Landed) -> None:
     reason = landed.refusal("junk.csv")
     assert "is not text: its first line holds control characters" in reason
     assert "correct the source's path or format" in reason
+
+
+def test_lines_that_end_with_carriage_returns_alone_are_no_file_without_rows(landed: Landed) -> None:
+    assert "its lines end with carriage returns alone; end them with newlines" in landed.refusal("returns.csv")
 
 
 def test_the_same_file_under_two_names_lands_once(landed: Landed) -> None:
