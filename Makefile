@@ -18,7 +18,7 @@ demo: setup ## six epochs through Airflow, Spark, Delta and Great Expectations, 
 	@$(BIN)/farwatch demo </dev/null
 
 test: setup ## every test, two files at a time
-	@$(BIN)/pytest -n 2 --dist loadfile </dev/null
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder </dev/null
 
 test-long: setup ## the long statistics and fault runs
 	@$(BIN)/pytest -m long </dev/null

@@ -18,6 +18,13 @@ settings.register_profile("farwatch", deadline=None, suppress_health_check=[Heal
 settings.load_profile("farwatch")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Beside other processes, files that start servers come first: a long one that starts last is waited for."""
+    if hasattr(config, "workerinput"):
+        marked = {name: {item.path for item in items if item.get_closest_marker(name)} for name in ("airflow", "spark")}
+        items.sort(key=lambda item: [item.path not in paths for paths in marked.values()])
+
+
 @pytest.fixture(scope="session")
 def project() -> Path:
     """The folder of the project."""

@@ -20,7 +20,7 @@ def main() -> None:
     address = os.environ.get(STANDBY)
     if address and sys.argv[1:2] and sys.argv[1] in _SERVED:
         try:
-            code = ask(address)
+            code = ask(address, sys.argv, os.environ)
         except KeyboardInterrupt:
             code = _INTERRUPTED
         if code is not None:

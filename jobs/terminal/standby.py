@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import sys
+from collections.abc import Mapping, Sequence
 
 STANDBY = "FARWATCH_STANDBY"
 """Environment variable with the path of a stand-by's socket."""
@@ -14,16 +15,20 @@ REFUSED = b"\xff"
 _WORTH_RETRYING = 3
 
 
-def ask(address: str) -> int | None:
-    """The exit code of the command, or None where nobody stands by."""
-    request = json.dumps({"arguments": sys.argv, "environment": dict(os.environ), "folder": os.getcwd()}).encode()
+def ask(
+    address: str, arguments: Sequence[str], environment: Mapping[str, str], streams: Sequence[int] = (0, 1, 2)
+) -> int | None:
+    """The exit code of the command, or None where nobody stands by. `streams`: its input, output and errors."""
+    request = json.dumps(
+        {"arguments": list(arguments), "environment": dict(environment), "folder": os.getcwd()}
+    ).encode()
     with socket.socket(socket.AF_UNIX) as line:
         try:
             connect(line, address)
         except OSError:
             return None
         try:
-            socket.send_fds(line, [struct.pack("<I", len(request))], [0, 1, 2])
+            socket.send_fds(line, [struct.pack("<I", len(request))], list(streams))
             line.sendall(request)
             answer = line.recv(1)
         except OSError:

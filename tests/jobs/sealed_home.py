@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from jobs.verbs.validate import validate
 from monitoring_lib.config import Source, load
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.tables import EVENTS, LANDINGS, Table
+from tests.commands import farwatch
 from tests.jobs.sealed_run import Event, counted, filled, statistics, summarise
 
 SOURCE = {
@@ -91,11 +91,7 @@ class SealedHome:
 
     def command(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """`farwatch` in a process of its own."""
-        given = os.environ | self.environment | environment
-        return subprocess.run(
-            [sys.executable, "-m", "jobs.command.cli", *arguments], env=given, capture_output=True, text=True,
-            encoding="utf-8", timeout=120, check=False,
-        )  # fmt: skip
+        return farwatch(*arguments, environment=os.environ | self.environment | environment)
 
     @property
     def environment(self) -> dict[str, str]:

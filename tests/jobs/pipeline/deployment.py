@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from jobs.lake.content import digest_rows
 from monitoring_lib.config import load
 from monitoring_lib.epochs import parse_time
 from monitoring_lib.tables import TABLES, Table
+from tests.commands import farwatch
 
 HOUR = 3_600
 Row = tuple[int, str, str, int]
@@ -90,10 +90,7 @@ class Deployment:
     def command(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """`farwatch` in a process of its own."""
         given = os.environ | {"FARWATCH_HOME": str(self.home), "FARWATCH_CONF": str(self.home / "conf")} | environment
-        return subprocess.run(
-            [sys.executable, "-m", "jobs.command.cli", *arguments], env=given, capture_output=True, text=True,
-            timeout=300, check=False,
-        )  # fmt: skip
+        return farwatch(*arguments, environment=given)
 
     def digests(self) -> dict[tuple[str, int], str]:
         """The digest of every current seal: covers all sealed content up to there."""

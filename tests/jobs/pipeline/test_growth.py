@@ -9,10 +9,10 @@ from statistics import median
 
 import pytest
 
-from tests.jobs.pipeline.deployment import BUSIEST, HOUR, Deployment
+from tests.jobs.pipeline.deployment import BUSIEST, HOUR, ONE_PARTITION, Deployment
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-MEASURED = 5
+MEASURED = 3
 
 
 def written(home: Path) -> tuple[int, int]:
@@ -25,7 +25,7 @@ def written(home: Path) -> tuple[int, int]:
 def test_growing_sums_over_two_hundred_epochs_write_as_much_at_the_end_as_at_the_beginning(
     deploy: Callable[..., Deployment], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    deployed = deploy(monitors=[BUSIEST])
+    deployed = deploy(monitors=[BUSIEST], settings=ONE_PARTITION)
     draw = random.Random(3)
     for hour in range(0, 200, 10):
         deployed.add_file(

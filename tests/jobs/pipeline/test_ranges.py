@@ -10,35 +10,53 @@ from monitoring_lib.tables import ANSWERS, MESSAGES
 from tests.jobs.pipeline.deployment import BUSIEST, RECENT, Deployment, shopping
 
 pytestmark = pytest.mark.spark
-EPOCHS = 12
+EPOCHS = 6
+"""Twice the length of the longest window."""
+MORE_EPOCHS = 12
+"""Enough commits for a checkpoint in every table, for `make test-long`."""
 Deploy = Callable[..., Deployment]
 MONITORS = (BUSIEST | {"shadow": ["margins"]}, RECENT | {"method": "margins"})
 
 
-@pytest.fixture
-def at_once(deploy: Deploy) -> Deployment:
-    whole = deploy("at once", monitors=MONITORS)
-    for hour, rows in shopping(1, EPOCHS).items():
-        whole.add_file(f"{hour:02}.csv", rows)
+def filled(home: Deployment, epochs: int) -> Deployment:
+    for hour, rows in shopping(1, epochs).items():
+        home.add_file(f"{hour:02}.csv", rows)
+    return home
+
+
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory: pytest.TempPathFactory, spark_remote: str) -> Deployment:
+    whole = filled(Deployment(tmp_path_factory.mktemp("at once"), monitors=MONITORS), EPOCHS)
     whole.run(0, EPOCHS)
     return whole
 
 
-def test_a_range_of_twelve_epochs_equals_twelve_runs_of_one(deploy: Deploy, at_once: Deployment) -> None:
-    single = deploy("single", monitors=MONITORS)
-    for hour, rows in shopping(1, EPOCHS).items():
+def run_one_by_one(single: Deployment, epochs: int) -> None:
+    for hour, rows in shopping(1, epochs).items():
         single.add_file(f"{hour:02}.csv", rows)
         single.run(hour, hour + 1)
+
+
+def test_a_range_of_epochs_equals_as_many_runs_of_one(deploy: Deploy, at_once: Deployment) -> None:
+    single = deploy("single", monitors=MONITORS)
+    run_one_by_one(single, EPOCHS)
     assert len(single.digests()) == 2 * EPOCHS
     assert single.digests() == at_once.digests()
     assert single.published() == at_once.published()
 
 
+@pytest.mark.long
+def test_a_longer_range_equals_as_many_runs_of_one(deploy: Deploy) -> None:
+    whole, single = deploy("whole", monitors=MONITORS), deploy("single", monitors=MONITORS)
+    filled(whole, MORE_EPOCHS).run(0, MORE_EPOCHS)
+    run_one_by_one(single, MORE_EPOCHS)
+    assert len(single.digests()) == 2 * MORE_EPOCHS
+    assert (single.digests(), single.published()) == (whole.digests(), whole.published())
+
+
 def test_sites_in_sparks_tasks_equal_sites_in_this_process(deploy: Deploy, at_once: Deployment) -> None:
     epochs = 4
-    in_spark = deploy("spark", monitors=MONITORS, settings={"sites_run": "spark"})
-    for hour, rows in shopping(1, EPOCHS).items():
-        in_spark.add_file(f"{hour:02}.csv", rows)
+    in_spark = filled(deploy("spark", monitors=MONITORS, settings={"sites_run": "spark"}), EPOCHS)
     in_spark.run(0, 1)
     in_spark.run(1, epochs)
     digests = in_spark.digests()
@@ -47,9 +65,7 @@ def test_sites_in_sparks_tasks_equal_sites_in_this_process(deploy: Deploy, at_on
 
 
 def test_steps_in_processes_of_their_own_equal_a_run(deploy: Deploy, at_once: Deployment) -> None:
-    apart = deploy("apart", monitors=MONITORS)
-    for hour, rows in shopping(1, EPOCHS).items():
-        apart.add_file(f"{hour:02}.csv", rows)
+    apart = filled(deploy("apart", monitors=MONITORS), EPOCHS)
     given = ""
     for step in ("land", "gate", "summarise", "observe", "resolve", "validate", "seal", "alert"):
         done = apart.command(

@@ -15,7 +15,7 @@ from jobs.landing.filing import AcceptedTimes
 from jobs.landing.plain_frames import PlainFile
 from jobs.landing.references import record_references
 from monitoring_lib.tables import TABLES, Table
-from tests.jobs.pipeline.deployment import BUSIEST, HOUR, RECENT, SOURCE, Deployment, shopping
+from tests.jobs.pipeline.deployment import BUSIEST, HOUR, ONE_PARTITION, RECENT, SOURCE, Deployment, shopping
 
 pytestmark = pytest.mark.spark
 PLAIN = {"appendOnly", "invariants", "checkConstraints", "changeDataFeed"}
@@ -27,7 +27,8 @@ EACH = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, spark_remote: str) -> Deployment:
     """Two epochs, with a row that cannot be read and a site that is set aside."""
-    home = Deployment(tmp_path_factory.mktemp("tables"), CHECKED, (BUSIEST | {"shadow": ["margins"]}, RECENT))
+    monitors = (BUSIEST | {"shadow": ["margins"]}, RECENT)
+    home = Deployment(tmp_path_factory.mktemp("tables"), CHECKED, monitors, ONE_PARTITION)
     for hour, rows in shopping(31, 2).items():
         home.add_file(f"{hour}.csv", rows)
     path = home.add_file("odd.csv", [(HOUR, "wild/ü", "item 1", 5000)])
