@@ -11,7 +11,7 @@ from airflow.sdk import TaskGroup, chain
 from farwatch_airflow.sources import ScheduledSource, read_sources
 from farwatch_airflow.steps import StepOperator
 from farwatch_airflow.timetable import EpochTimetable
-from monitoring_lib.documents.folder import locate
+from monitoring_lib.documents.folder import folder_and_environment
 from monitoring_lib.suggest import nearest
 from monitoring_lib.verbs import VERBS
 
@@ -53,7 +53,7 @@ class EpochTaskGroup(TaskGroup):
 
 def source_named(name: str, home: str | Path, conf: str | Path | None = None) -> ScheduledSource:
     """What the configuration says of a source; a LookupError that names the known ones where it says nothing."""
-    folder, environment = locate()
+    folder, environment = folder_and_environment()
     sources, _ = read_sources(Path(home) / (conf or folder), environment)
     known = {source.name: source for source in sources}
     if name not in known:
@@ -77,5 +77,5 @@ def defaults_of(source: ScheduledSource) -> dict[str, Any]:
 
 
 def environment_of(home: str | Path, conf: str | Path | None) -> Mapping[str, str]:
-    folder, _ = locate()
+    folder, _ = folder_and_environment()
     return {"FARWATCH_HOME": str(home), "FARWATCH_CONF": str(Path(home) / (conf or folder))}

@@ -42,10 +42,10 @@ def read_sources(conf: Path, environment: str) -> tuple[list[ScheduledSource], l
     """Every source that can be scheduled, and what is wrong with the others and with files as such."""
     documents, faults = folder.read(conf, environment)
     asked: dict[str, list[str]] = {}
-    for name, monitor in folder.named("monitors", documents, faults):
+    for name, monitor in folder.documents_of("monitors", documents, faults):
         asked.setdefault(str(monitor.value.get("source")), []).append(name)
     sources = []
-    for name, document in folder.named("sources", documents, faults):
+    for name, document in folder.documents_of("sources", documents, faults):
         try:
             sources.append(_source(name, document.value, tuple(asked.get(name, ()))))
         except _UnfitError as unfit:

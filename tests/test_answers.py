@@ -67,8 +67,8 @@ def test_parts_are_put_together_in_their_order() -> None:
 def test_one_partial_row_is_enough_and_all_can_be_made_partial() -> None:
     assert Answers.of(ROWS).any_partial
     assert not Answers.of(ROWS[:1]).any_partial
-    marked = Answers.of(ROWS).as_partial()
-    assert list(marked) == [replace(row, partial=True) for row in ROWS]
+    partial = Answers.of(ROWS).as_partial()
+    assert list(partial) == [replace(row, partial=True) for row in ROWS]
     assert not Answers.of(ROWS[:1]).any_partial, "the rows that it was made from stay as they are"
 
 

@@ -32,10 +32,10 @@ def site_text(text: str) -> str:
 
     def link(found: re.Match[str]) -> str:
         words, target = found[1], found[2].removeprefix("../")
-        path, mark, anchor = target.partition("#")
+        path, separator, anchor = target.partition("#")
         page = PAGES.get(path, path.removeprefix("docs/"))
         if "/" not in page and Path(page).suffix in (".md", ".svg", ".png"):
-            return f"[{words}]({page}{mark}{anchor})"
+            return f"[{words}]({page}{separator}{anchor})"
         return f"{words} (`{path}`)" if words != path else f"`{path}`"
 
     return _LINK.sub(link, text)

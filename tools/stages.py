@@ -2,7 +2,7 @@
 
 A finished stage leaves a stamp: the digest of everything it depends on. A run compares stamps and does only
 what differs, so a second run costs a few file reads. An installer that was killed can leave packages which
-look whole and are not; such a stage is found by its `begun` mark, and the environment is then made anew.
+look whole and are not; such a stage is found by the file `begun` that it leaves, and the environment is then made anew.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def run(as_json: bool = False, data: bool = True, only: str | None = None) -> Ex
     would land. Files that could not land are a fault of the configuration; that there are none yet is not. With
     `only`, the files of one source.
     """
-    folder, environment = config.locate()
+    folder, environment = config.folder_and_environment()
     faults = config.faults(folder, environment)
     found = None if faults else config.load(folder, environment)
     names = [name for name in sorted(found.sources if found and data else ()) if only in (None, name)]

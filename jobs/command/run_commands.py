@@ -88,9 +88,9 @@ def audit(
     json: Json = False,
 ) -> None:
     """Judges sealed answers against the landed events, and checks every sealed row; ends with 1 if one is broken."""
-    from jobs.command.auditing import run
+    from jobs.command import auditing
 
-    run(source, monitors, start, end, sample, as_json=json)
+    auditing.run(source, monitors, start, end, sample, as_json=json)
 
 
 @app.command("maintain", rich_help_panel=_PANEL)

@@ -98,7 +98,7 @@ def replayed(stored: Stored, variants: Sequence[Variant], span: Span) -> list[Ou
         for epoch in stored.epochs(wanted, last):
             made = {found.summary: epoch.synopses(found) for found in wanted}
             for group in replays:
-                joined = {member.site: group.places[member.site] for member in epoch.joined}
+                joined = {member.site: group.placements[member.site] for member in epoch.joined}
                 for step in group.replay.step(
                     epoch.number, joined, {one: made[one] for one in group.replay.summaries}, epoch.missing,
                     epoch.set_aside,
@@ -109,12 +109,12 @@ def replayed(stored: Stored, variants: Sequence[Variant], span: Span) -> list[Ou
 
 
 class _Together:
-    """Variants that share a window and the places of the sites, in one replay."""
+    """Variants that share a window and the placements of the sites, in one replay."""
 
     def __init__(self, stored: Stored, variants: dict[str, Variant]) -> None:
         methods = [variant.method for variant in variants.values()]
         self.replay = Replay(stored.source.clock, methods, names=list(variants), judged=False)
-        self.places = next(iter(variants.values())).places
+        self.placements = next(iter(variants.values())).placements
 
 
 def cheapest(outcomes: Iterable[Outcome]) -> Outcome:

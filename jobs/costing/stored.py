@@ -46,7 +46,7 @@ class StoredEpoch:
     set_aside: bool
     _images: SummaryImages = field(repr=False)
 
-    def synopses(self, found: SynopsisPlace) -> dict[str, Any]:
+    def synopses(self, found: FoundSynopses) -> dict[str, Any]:
         """By site, as stored; or built of the exact ones, where only those are."""
         images = self._images.get((found.name, self.cell.start), {})
         stored = {site: decode(image, found.stored.synopsis) for site, image in images.items()}
@@ -56,7 +56,7 @@ class StoredEpoch:
 
 
 @dataclass(frozen=True)
-class SynopsisPlace:
+class FoundSynopses:
     """Where the synopses of a summary are: those of `stored`, under a name. That is itself, or the exact one."""
 
     summary: Summary
@@ -88,23 +88,23 @@ class Stored:
         require_site_tables(context.lake)
         return cls(context.lake, source, monitor, seals, cursor_of(context.lake, seals[-1]).members)
 
-    def find(self, variant: Monitor, summary: Summary) -> SynopsisPlace | str:
+    def find(self, variant: Monitor, summary: Summary) -> FoundSynopses | str:
         """Where the synopses are that a variant of the monitor takes in; if nowhere, why it cannot be replayed."""
         name = variant.intake(summary, self.source).name
         lacking = self._lacking(name)
         if lacking is None:
-            return SynopsisPlace(summary, summary, name)
+            return FoundSynopses(summary, summary, name)
         exact = find_question(variant.question).exact(variant.ask(self.source))
         stored = variant.intake(exact, self.source).name
         if summary.keys == exact.keys and exact.rows_of(exact.empty(_EMPTY)) is not None:
             if self._lacking(stored) is None:
-                return SynopsisPlace(summary, exact, stored)
+                return FoundSynopses(summary, exact, stored)
             remedy = "; with a shadow that takes in exact counts, such as `exact`, it could be replayed"
         else:
             remedy = ""
         return f"takes in other synopses than were made in epoch {format_time(lacking)}{remedy}"
 
-    def placed(self, expressions: tuple[str, ...]) -> Mapping[str, tuple[str, ...]] | None:
+    def placements(self, expressions: tuple[str, ...]) -> Mapping[str, tuple[str, ...]] | None:
         """By site where it belongs in a topology made of these expressions; None if no sealed method used them."""
         if not expressions:
             return {member.site: () for member in self.members}
@@ -119,7 +119,7 @@ class Stored:
         key = digest_key("synopses", name)
         return next((seal.epoch_start for seal in self.seals if key not in seal.digests), None)
 
-    def epochs(self, wanted: Sequence[SynopsisPlace], last: int) -> Iterator[StoredEpoch]:
+    def epochs(self, wanted: Sequence[FoundSynopses], last: int) -> Iterator[StoredEpoch]:
         """The first epochs of the chain, so many, in order, with the synopses that are wanted."""
         names = sorted({one.name for one in wanted})
         joined: dict[int, list[Member]] = {}
@@ -160,7 +160,7 @@ def _list(rows: pa.Table, name: str) -> list[Any]:
     return found
 
 
-def _built(found: SynopsisPlace, cell: Cell, exact: Any) -> Any:
+def _built(found: FoundSynopses, cell: Cell, exact: Any) -> Any:
     """The synopsis that `summarise` would have made of the same events."""
     rows = found.stored.rows_of(exact)
     assert rows is not None

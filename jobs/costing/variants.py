@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from jobs.costing.stored import Stored, SynopsisPlace
+from jobs.costing.stored import FoundSynopses, Stored
 from monitoring_lib.config import Monitor, check_together, parse_monitor, said_by
 from monitoring_lib.errors import ConfigError, UsageError
 from monitoring_lib.methods import Method
@@ -31,8 +31,8 @@ class Variant:
     wish: VariantKeys
     monitor: Monitor
     method: Method
-    found: SynopsisPlace
-    places: Mapping[str, tuple[str, ...]]
+    found: FoundSynopses
+    placements: Mapping[str, tuple[str, ...]]
     configured: bool = False
 
     @property
@@ -95,10 +95,10 @@ def variant_of(stored: Stored, wish: VariantKeys) -> Variant | LeftOut:
     found = stored.find(monitor, method.summary())
     if isinstance(found, str):
         return LeftOut(label, found)
-    places = stored.placed(method.placement())
-    if places is None:
+    placements = stored.placements(method.placement())
+    if placements is None:
         return LeftOut(label, "places its sites by other columns than any sealed method did")
-    return Variant(wish, monitor, method, found, places, configured=wish == configured(stored.monitor))
+    return Variant(wish, monitor, method, found, placements, configured=wish == configured(stored.monitor))
 
 
 def configured(monitor: Monitor) -> VariantKeys:

@@ -15,9 +15,9 @@ from monitoring_lib.errors import DataError, FarwatchError, StorageError
 
 def locate(address: str) -> tuple[fs.FileSystem, str, str]:
     """File system, path in it, and what stands before that path in the place's full name."""
-    scheme, mark, rest = address.partition("://")
-    if not mark or scheme == "file":
-        return _local(), rest if mark else address, ""
+    scheme, separator, rest = address.partition("://")
+    if not separator or scheme == "file":
+        return _local(), rest if separator else address, ""
     authority, _, path = rest.partition("/")
     system, base = _remote("s3" if scheme == "s3a" else scheme, authority)
     before = f"{scheme}://" if base.strip("/") else f"{scheme}://{authority}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from jobs.lake.seals import LANDING, REPLACED, Seal, from_rows, to_rows
+from jobs.lake.seals import LANDING, REPLACED, Seal, from_rows, seal_rows
 from jobs.lake.store import RowCondition, Store, WholeNumber, scan
 from jobs.lake.times import column_list
 from monitoring_lib.epochs import Clock, format_time
@@ -138,7 +138,7 @@ class Ledger:
             for seal in new:
                 _refuse_other_parent(seal, chain.get((seal.monitor, seal.epoch_start - length)))
             number = table.version() + 1
-            return to_rows([replace(seal, sealed_at=sealed_at, version=number) for seal in new]) if new else None
+            return seal_rows([replace(seal, sealed_at=sealed_at, version=number) for seal in new]) if new else None
 
         if seals:
             self.store.append_if(EPOCHS, decide)
@@ -221,7 +221,7 @@ class Ledger:
                 return None
             if any(landing.revision > after for landing in journal):
                 raise Overtaken(f"{source}: another landing came between; look for new files again")
-            return to_rows([replace(seal, version=table.version() + 1) for seal in rows])
+            return seal_rows([replace(seal, version=table.version() + 1) for seal in rows])
 
         self.store.append_if(EPOCHS, decide)
 

@@ -67,7 +67,7 @@ class Seal:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
-def to_rows(seals: Sequence[Seal]) -> pa.Table:
+def seal_rows(seals: Sequence[Seal]) -> pa.Table:
     rows = [
         {**asdict(seal), "digest": seal.digest}
         | {name: sorted(getattr(seal, name).items()) for name in ("writes", "digests", "counts", "times")}

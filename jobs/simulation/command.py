@@ -144,12 +144,12 @@ def command(
 def _print_result(result: Result, as_json: bool) -> None:
     import json
 
-    from jobs.simulation.report import show, to_plain
+    from jobs.simulation import report
 
     if as_json:
-        print(json.dumps(to_plain(result), ensure_ascii=False))
+        print(json.dumps(report.to_plain(result), ensure_ascii=False))
     else:
-        show(result)
+        report.show(result)
 
 
 def _generated(kind: str, out: Path, **given: object) -> GeneratedTrace:
@@ -185,9 +185,9 @@ def _print_trace(trace: GeneratedTrace, as_json: bool) -> None:
 
 def _known_source(name: str | None) -> Source | None:
     """The monitor's source, if there is a configuration and it has one of that name."""
-    from monitoring_lib.config import load, locate
+    from monitoring_lib.config import folder_and_environment, load
 
-    folder, environment = locate()
+    folder, environment = folder_and_environment()
     if name is None or not folder.is_dir():
         return None
     return load(folder, environment).sources.get(name)

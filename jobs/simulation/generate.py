@@ -191,25 +191,25 @@ def _item_name(number: int, odd: bool) -> str:
 
 def _outages(seed: int, sites: int, hours: int, count: int) -> frozenset[tuple[int, int]]:
     """Different site-hours, none in the first hour: a site that was never seen is not missed."""
-    places = sites * (hours - 1)
-    chosen = draws(seed, "outages").choice(max(1, places), min(count, places), replace=False)
-    return frozenset((place % sites, 1 + place // sites) for place in chosen.tolist())
+    cells = sites * (hours - 1)
+    chosen = draws(seed, "outages").choice(max(1, cells), min(count, cells), replace=False)
+    return frozenset((cell % sites, 1 + cell // sites) for cell in chosen.tolist())
 
 
 def _write(
     kind: TraceKind, plan: _Plan, source: CdnRows | WalkRows, hours: int, corrupt: int, duplicates: int,
     progress: Callable[[int], None],
 ) -> GeneratedTrace:  # fmt: skip
-    places = [(hour, site) for hour in range(hours) for site in range(len(plan.sites))]
-    places = [(hour, site) for hour, site in places if (site, hour) not in plan.out]
-    damaged = np.bincount(draws(plan.seed, "corrupt").integers(0, len(places), corrupt), minlength=len(places))
-    repeated = draws(plan.seed, "duplicates").choice(len(places), min(duplicates, len(places)), replace=False)
-    last_hour = {site: hour for hour, site in places}
+    cells = [(hour, site) for hour in range(hours) for site in range(len(plan.sites))]
+    cells = [(hour, site) for hour, site in cells if (site, hour) not in plan.out]
+    damaged = np.bincount(draws(plan.seed, "corrupt").integers(0, len(cells), corrupt), minlength=len(cells))
+    repeated = draws(plan.seed, "duplicates").choice(len(cells), min(duplicates, len(cells)), replace=False)
+    last_hour = {site: hour for hour, site in cells}
     held_back: dict[int, tuple[int, GeneratedRows]] = {}
     files: list[GeneratedFile] = []
     late: list[LateRows] = []
     broken: list[CorruptRows] = []
-    for at, (hour, site) in enumerate(places):
+    for at, (hour, site) in enumerate(cells):
         name, label = plan.name(site, hour), plan.sites[site]
         rows = source.rows(site, hour)
         share = plan.late if hour < last_hour[site] else 0
@@ -263,7 +263,7 @@ def _lines(rows: GeneratedRows, site: str, wrong: int, rng: np.random.Generator)
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in '",\r\n') else text
+    return '"' + text.replace('"', '""') + '"' if any(character in text for character in '",\r\n') else text
 
 
 def _save(path: Path, header: str, lines: Any) -> None:

@@ -19,9 +19,9 @@ _PEAK = 20
 """Local hour of the largest rate."""
 
 
-def draws(seed: int, purpose: str, *place: int) -> np.random.Generator:
-    """The random numbers of one purpose at one place; no other draw changes them."""
-    return np.random.default_rng([seed, int.from_bytes(purpose.encode()), *place])
+def draws(seed: int, purpose: str, *key: int) -> np.random.Generator:
+    """The random numbers of one purpose under one key; no other draw changes them."""
+    return np.random.default_rng([seed, int.from_bytes(purpose.encode()), *key])
 
 
 @dataclass(frozen=True, slots=True)

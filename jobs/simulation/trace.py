@@ -216,15 +216,15 @@ def column_pairs(text: str | None) -> dict[str, str]:
 
 def _split(text: str) -> list[str]:
     parts, depth, quote = [""], 0, ""
-    for mark in text:
+    for character in text:
         if quote:
-            quote = "" if mark == quote else quote
-        elif mark in "'`":
-            quote = mark
+            quote = "" if character == quote else quote
+        elif character in "'`":
+            quote = character
         else:
-            depth += (mark == "(") - (mark == ")")
-        if mark == "," and not quote and depth == 0:
+            depth += (character == "(") - (character == ")")
+        if character == "," and not quote and depth == 0:
             parts.append("")
         else:
-            parts[-1] += mark
+            parts[-1] += character
     return [part for part in parts if part.strip()]

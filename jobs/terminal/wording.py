@@ -12,7 +12,7 @@ MOST_NAMES = 5
 
 def printable(text: str, longest: int = LONGEST_NAME) -> str:
     """A name out of data on one line: control characters escaped, cut where it is long."""
-    shown = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text[: longest + 1])
+    shown = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text[: longest + 1])
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
@@ -28,7 +28,7 @@ def named(given: str, names: Iterable[str]) -> str:
 
 def _escaped(name: str) -> str:
     """With backslashes doubled, so that no two names look alike."""
-    plain = "".join(mark if mark.isprintable() and mark != "\\" else repr(mark)[1:-1] for mark in name)
+    plain = "".join(one if one.isprintable() and one != "\\" else repr(one)[1:-1] for one in name)
     return plain.replace("`", r"\x60")
 
 

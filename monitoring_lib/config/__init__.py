@@ -16,7 +16,7 @@ from monitoring_lib.config.monitor import Monitor, MonitorKeys
 from monitoring_lib.config.settings import Settings, Spark, Storage
 from monitoring_lib.config.source import Airflow, CsvOptions, Drift, Late, Quality, Severities, Source, Volume
 from monitoring_lib.documents.faults import Fault, fault_lines
-from monitoring_lib.documents.folder import locate
+from monitoring_lib.documents.folder import folder_and_environment
 
 __all__ = [
     "Airflow",
@@ -43,8 +43,8 @@ __all__ = [
     "check_together",
     "fault_lines",
     "faults",
+    "folder_and_environment",
     "load",
-    "locate",
     "meaning_of",
     "parse_monitor",
     "parse_source",

@@ -16,7 +16,7 @@ from monitoring_lib.config.settings import Settings
 from monitoring_lib.config.source import Source
 from monitoring_lib.documents import located
 from monitoring_lib.documents.faults import Fault, KeyFault, raise_if_any
-from monitoring_lib.documents.folder import DEFAULT_ENVIRONMENT, SETTINGS, name_by_file, named, read
+from monitoring_lib.documents.folder import DEFAULT_ENVIRONMENT, SETTINGS, documents_of, name_by_file, read
 from monitoring_lib.documents.located import Located
 from monitoring_lib.epochs import format_duration
 from monitoring_lib.suggest import nearest
@@ -109,7 +109,7 @@ def _read(folder: Path, environment: str) -> _Reading:
         settings = parsing.settings(documents[SETTINGS])
         reading.settings = settings.model or reading.settings
         reading.faults += settings.faults(documents[SETTINGS])
-    for name, document in named("sources", documents, reading.faults):
+    for name, document in documents_of("sources", documents, reading.faults):
         source = parsing.source(document)
         if source.model is None:
             reading.broken.add(name)
@@ -117,7 +117,7 @@ def _read(folder: Path, environment: str) -> _Reading:
             reading.sources[name] = source.model
             source = source.also(checks.has_site(source.model))
         reading.faults += source.faults(document)
-    for name, document in named("monitors", documents, reading.faults):
+    for name, document in documents_of("monitors", documents, reading.faults):
         monitor = parsing.monitor(document)
         if monitor.model is not None:
             reading.monitors[name] = monitor.model

@@ -18,7 +18,7 @@ def _remote(text: str) -> str:
     raise ValueError("is no Spark Connect address; write sc://host:port")
 
 
-def _place(text: str) -> str:
+def _location(text: str) -> str:
     """A path, or a URI with a scheme that storage engines know."""
     scheme = re.match(r"([A-Za-z][\w+.-]*)://", text)
     if scheme and scheme[1] not in ("s3", "s3a", "gs", "abfs", "abfss", "hdfs", "file"):
@@ -26,14 +26,16 @@ def _place(text: str) -> str:
     return text.rstrip("/") or "/"
 
 
-Place = Annotated[str, Field(min_length=1), AfterValidator(_place)]
+TableLocation = Annotated[str, Field(min_length=1), AfterValidator(_location)]
 
 
 class Storage(Keys):
     """Where the tables are. Relative paths start at FARWATCH_HOME."""
 
-    coordinator: Place = Field(default="var/coordinator", description="folder or URI of the coordinator's tables")
-    sites: Place = Field(default="var/sites", description="folder or URI of the sites' tables")
+    coordinator: TableLocation = Field(
+        default="var/coordinator", description="folder or URI of the coordinator's tables"
+    )
+    sites: TableLocation = Field(default="var/sites", description="folder or URI of the sites' tables")
     options: dict[str, Option] = Field(
         default_factory=dict, description="for an object store, as delta-rs names them; no secrets"
     )

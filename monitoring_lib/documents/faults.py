@@ -30,8 +30,8 @@ class Fault:
     remedy: str = ""
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        subject = ": ".join(part for part in (place, self.field, self.value) if part)
+        position = self.file if self.line is None else f"{self.file}:{self.line}"
+        subject = ": ".join(part for part in (position, self.field, self.value) if part)
         return f"{subject}: {self.problem}" + (f"; {self.remedy}" if self.remedy else "")
 
 

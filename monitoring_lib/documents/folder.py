@@ -15,7 +15,7 @@ SETTINGS = "farwatch.yml"
 BASE, DEFAULT_ENVIRONMENT = "base", "local"
 
 
-def locate(environ: Mapping[str, str] | None = None) -> tuple[Path, str]:
+def folder_and_environment(environ: Mapping[str, str] | None = None) -> tuple[Path, str]:
     """Folder and environment, as FARWATCH_CONF and FARWATCH_ENV say."""
     given = os.environ if environ is None else environ
     return Path(given.get("FARWATCH_CONF") or "conf"), given.get("FARWATCH_ENV") or DEFAULT_ENVIRONMENT
@@ -41,7 +41,7 @@ def read(folder: Path, environment: str) -> tuple[dict[str, Located], list[Fault
     return documents, found
 
 
-def named(kind: str, documents: Mapping[str, Located], found: list[Fault]) -> Iterator[tuple[str, Located]]:
+def documents_of(kind: str, documents: Mapping[str, Located], found: list[Fault]) -> Iterator[tuple[str, Located]]:
     """The sources or the monitors among the documents, each name once."""
     files: dict[str, str] = {}
     for below in sorted(below for below in documents if below.startswith(kind + "/")):

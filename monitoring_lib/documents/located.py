@@ -91,8 +91,8 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise _RefusedError(mark.line + 1, "aliases are not read", "write the value out")
+            at = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise _RefusedError(at.line + 1, "aliases are not read", "write the value out")
         return super().compose_node(parent, index)
 
 
@@ -175,8 +175,8 @@ def read(path: FilePath, file: str) -> tuple[Located | None, list[Fault]]:
     except _RefusedError as refusal:
         return None, [Fault(file, refusal.line, "", "", refusal.problem, refusal.remedy)]
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        at = mark.line + 1 if mark else None
+        where = error.problem_mark or error.context_mark
+        at = where.line + 1 if where else None
         problem = "is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
         return None, [Fault(file, at, "", "", problem, "check indentation and quotes")]
     except yaml.YAMLError as error:  # control characters

@@ -35,7 +35,7 @@ DEEPEST_NESTING = 20
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<name>[^\W\d]\w*)|`(?P<odd>(?:[^`]|``)+)`|'(?P<text>(?:[^']|'')*)'"
-    r"|(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![\w.]))|(?P<mark>[(),]|<=|>=|!=|[=<>]))"
+    r"|(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![\w.]))|(?P<symbol>[(),]|<=|>=|!=|[=<>]))"
 )
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _OPERAND = "a column, a 'text', a number or a function"
@@ -46,7 +46,7 @@ _TEXT = "a column, a 'text' or a function"
 def parse(text: str) -> Expression:
     """The expression that a text says; ValueError names the position of what is wrong."""
     _refuse_odd_sizes(text, "an expression", "name a column")
-    if not any(mark in text for mark in "(),'`"):
+    if not any(character in text for character in "(),'`"):
         return ColumnName(text.strip())
     parser = _Parser(text)
     expression = parser.text_expression(0)
@@ -99,9 +99,9 @@ class _Parser:
         if self._takes_word("not"):
             return Not(self._negation(depth + 1))
         if self._next_is("("):
-            self._mark("(")
+            self._symbol("(")
             inner = self.condition(depth + 1)
-            self._mark(")")
+            self._symbol(")")
             return inner
         return self._predicate(depth)
 
@@ -124,29 +124,29 @@ class _Parser:
             return Among(operand, self._choices(), negated)
         if negated:
             raise self._unexpected("in")
-        if self._token is not None and self._token["mark"] in _COMPARISONS:
-            comparison = cast(Comparison, self._take("")["mark"])
+        if self._token is not None and self._token["symbol"] in _COMPARISONS:
+            comparison = cast(Comparison, self._take("")["symbol"])
             return Compare(comparison, operand, self._operand(depth))
         if isinstance(operand, ColumnName):
             return operand
         raise self._unexpected("a comparison such as = or <")
 
     def _starts_with(self, depth: int) -> StartsWith:
-        self._mark("(")
+        self._symbol("(")
         of = self.text_expression(depth + 1)
-        self._mark(",")
+        self._symbol(",")
         start = self._take("the 'text' to begin with")
         if start["text"] is None:
             raise self._fault(f"{STARTS_WITH} needs a 'text' to begin with", start)
-        self._mark(")", of=STARTS_WITH)
+        self._symbol(")", of=STARTS_WITH)
         return StartsWith(of, start["text"].replace("''", "'"))
 
     def _choices(self) -> Any:
-        self._mark("(")
+        self._symbol("(")
         choices: list[Text | Number] = []
         while not choices or self._next_is(","):
             if choices:
-                self._mark(",")
+                self._symbol(",")
             token = self._take("a 'text' or a number")
             if token["text"] is None and token["number"] is None:
                 raise self._fault(f"found {token[0].strip()!r} where a 'text' or a number should be", token)
@@ -154,7 +154,7 @@ class _Parser:
             if choices and type(choice) is not type(choices[0]):
                 raise self._fault("texts and numbers cannot stand in one list", token)
             choices.append(choice)
-        self._mark(")", of="in ")
+        self._symbol(")", of="in ")
         return tuple(choices)
 
     def _operand(self, depth: int) -> Operand:
@@ -169,9 +169,9 @@ class _Parser:
                 self._advance()
                 if not self._next_is("("):
                     return ColumnName(token["name"])
-                self._mark("(")
+                self._symbol("(")
                 of = self.text_expression(depth + 1)
-                self._mark(")", of=token["name"])
+                self._symbol(")", of=token["name"])
                 return Measured(cast(Any, token["name"]), of)
         return self.text_expression(depth, wanted=_OPERAND)
 
@@ -199,17 +199,17 @@ class _Parser:
             raise self._fault(f"{function}(...) gives {what} where a text should be", name)
         if function not in FUNCTIONS:
             raise self._fault(f"unknown function {function!r}{nearest(function, known)}", name)
-        self._mark("(")
+        self._symbol("(")
         parts = [self.text_expression(depth + 1)]
         length = 0
         if function == "prefix":
-            self._mark(",")
+            self._symbol(",")
             length = self._count()
         elif function in ("concat", "coalesce"):
             while self._next_is(","):
-                self._mark(",")
+                self._symbol(",")
                 parts.append(self.text_expression(depth + 1))
-        self._mark(")", of=function)
+        self._symbol(")", of=function)
         return Call(function, tuple(parts), length)
 
     def _count(self) -> int:
@@ -219,14 +219,14 @@ class _Parser:
             raise self._fault("prefix needs a number of characters, from 1 to 999999", token)
         return int(digits)
 
-    def _mark(self, mark: str, of: str = "") -> None:
-        where = f"{mark!r}" + (f" to end {of}(...)" if of else "")
+    def _symbol(self, symbol: str, of: str = "") -> None:
+        where = f"{symbol!r}" + (f" to end {of}(...)" if of else "")
         token = self._take(where)
-        if token["mark"] != mark:
+        if token["symbol"] != symbol:
             raise self._fault(f"found {token[0].strip()!r} where {where} should be", token)
 
-    def _next_is(self, mark: str) -> bool:
-        return self._token is not None and self._token["mark"] == mark
+    def _next_is(self, symbol: str) -> bool:
+        return self._token is not None and self._token["symbol"] == symbol
 
     def _takes_word(self, word: str) -> bool:
         found = self._token is not None and (self._token["name"] or "").lower() == word

@@ -166,7 +166,7 @@ def join(sorted_ticks: Any, lengths: Any, pushed: Any, loses: Any, lost: Any, ri
 
 
 @numba.njit(cache=True)
-def in_order(pushed: Any, rings: Any, newest: Any) -> Any:
+def tiers_in_order(pushed: Any, rings: Any, newest: Any) -> Any:
     """Whether the kept ticks of each cell never fall in any tier, nor lie after `newest`."""
     tiers, cells, entries = rings.shape
     for tier in range(tiers):

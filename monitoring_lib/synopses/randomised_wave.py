@@ -13,7 +13,7 @@ from monitoring_lib.codec import Ints
 from monitoring_lib.hashing import Hashes, draw
 from monitoring_lib.synopses._counters import Counted, Counters, checked_error
 from monitoring_lib.synopses._rows import CellColumns
-from monitoring_lib.synopses._tiers import in_order, insert, join, tally, with_more_tiers
+from monitoring_lib.synopses._tiers import insert, join, tally, tiers_in_order, with_more_tiers
 from monitoring_lib.synopses._window import Basis, EventWindow, WeightedTicks
 from monitoring_lib.synopses._window_counter import WindowCounter
 
@@ -112,7 +112,7 @@ class RandomisedWaves(Counters):
             return f"{len(self.pushed)} tiers for {events} events"
         if not np.isin(self.loses, (0, 1)).all() or (self.lost[self.loses > 0] > newest).any():
             return "loses, lost: neither 0 nor 1, or a tick that lies ahead"
-        return None if in_order(self.pushed, self.rings, newest) else "ticks that fall or lie ahead"
+        return None if tiers_in_order(self.pushed, self.rings, newest) else "ticks that fall or lie ahead"
 
     def mismatch(self, other: RandomisedWaves) -> str | None:
         for name in ("promised_error", "promised_doubt", "cells"):

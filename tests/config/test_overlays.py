@@ -98,8 +98,9 @@ def test_counts_have_no_scale(conf):
 
 
 def test_the_environment_says_which_folder_and_overlay():
-    assert config.locate({}) == (Path("conf"), "local")
-    assert config.locate({"FARWATCH_CONF": "/etc/x", "FARWATCH_ENV": "docker"}) == (Path("/etc/x"), "docker")
+    assert config.folder_and_environment({}) == (Path("conf"), "local")
+    given = {"FARWATCH_CONF": "/etc/x", "FARWATCH_ENV": "docker"}
+    assert config.folder_and_environment(given) == (Path("/etc/x"), "docker")
 
 
 def test_the_shipped_configuration_is_sound_in_every_environment(project):

@@ -148,5 +148,5 @@ def _value(operand: Any, row: dict[str, Any]) -> Any:
             if function == "prefix":
                 return found[0][:length]
             ascii_only = str.lower if function == "lower" else str.upper
-            return "".join(ascii_only(mark) if mark.isascii() else mark for mark in found[0])
+            return "".join(ascii_only(one) if one.isascii() else one for one in found[0])
     raise AssertionError(operand)

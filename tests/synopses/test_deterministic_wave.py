@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from monitoring_lib.synopses.deterministic_wave import DeterministicWave
+from tests.synopses.bulks import assert_bulk_equals_singles
 from tests.synopses.twins import Events, exact, streams
 
 ERRORS = (0.9, 0.5, 0.3, 0.1, 0.03)
@@ -73,19 +74,10 @@ def test_a_bound_of_arrivals_that_proves_too_low_adds_rungs() -> None:
 
 
 def test_a_bulk_is_its_single_events_to_the_byte() -> None:
-    rng = np.random.default_rng(5)
-    for basis in ("time", "count"):
-        makers = [DeterministicWave.for_error(0.2, 50, 10**5, basis=basis) for _ in range(2)]  # type: ignore[arg-type]
-        bulk, single = makers
-        for tick in range(80):
-            weight = int(rng.choice([1, 2, 7, 8, 9, 40, 1000]))
-            if basis == "time":
-                bulk.update([weight], ticks=tick)
-                single.update(ticks=np.full(weight, tick))
-            else:
-                bulk.update([weight])
-                single.update(np.ones(weight, np.int64))
-            assert bulk.to_bytes() == single.to_bytes()
+    def make(basis: str) -> DeterministicWave:
+        return DeterministicWave.for_error(0.2, 50, 10**5, basis=basis)  # type: ignore[arg-type]
+
+    assert_bulk_equals_singles(make, [1, 2, 7, 8, 9, 40, 1000], 80)
 
 
 def test_a_bulk_beyond_the_bound_of_arrivals_answers_as_its_single_events() -> None:

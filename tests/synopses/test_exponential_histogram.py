@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from monitoring_lib.synopses.exponential_histogram import ExponentialHistogram
+from tests.synopses.bulks import assert_bulk_equals_singles
 from tests.synopses.twins import Events, PlainHistogram, exact, streams
 
 ERRORS = (0.9, 0.5, 0.3, 0.1, 0.03)
@@ -103,18 +104,7 @@ def test_a_misreading_breaks_the_error_where_the_histogram_keeps_it(misreading: 
 
 
 def test_a_bulk_is_its_single_events_to_the_byte() -> None:
-    rng = np.random.default_rng(5)
-    for basis in ("time", "count"):
-        bulk, single = histogram(0.2, 50, basis), histogram(0.2, 50, basis)
-        for tick in range(80):
-            weight = int(rng.choice([1, 2, 7, 8, 9, 40, 1000]))
-            if basis == "time":
-                bulk.update([weight], ticks=tick)
-                single.update(ticks=np.full(weight, tick))
-            else:
-                bulk.update([weight])
-                single.update(np.ones(weight, np.int64))
-            assert bulk.to_bytes() == single.to_bytes()
+    assert_bulk_equals_singles(lambda basis: histogram(0.2, 50, basis), [1, 2, 7, 8, 9, 40, 1000], 80)
 
 
 def test_a_bulk_of_any_size_is_counted_at_once() -> None:

@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from monitoring_lib.codec import decode
 from monitoring_lib.synopses.randomised_wave import RandomisedWave, entries_for
+from tests.synopses.bulks import assert_bulk_equals_singles
 from tests.synopses.twins import exact, streams
 
 WINDOW = 10**6
@@ -98,18 +99,7 @@ def test_the_error_holds_for_the_last_arrivals() -> None:
 
 
 def test_a_bulk_is_its_single_events_to_the_byte() -> None:
-    rng = np.random.default_rng(5)
-    for basis in ("time", "count"):
-        bulk, single = wave(1, 0.9, 0.5, basis=basis), wave(1, 0.9, 0.5, basis=basis)
-        for tick in range(60):
-            weight = int(rng.choice([1, 2, 7, 40, 1000]))
-            if basis == "time":
-                bulk.update([weight], ticks=tick)
-                single.update(ticks=np.full(weight, tick))
-            else:
-                bulk.update([weight])
-                single.update(np.ones(weight, np.int64))
-            assert bulk.to_bytes() == single.to_bytes()
+    assert_bulk_equals_singles(lambda basis: wave(1, 0.9, 0.5, basis=basis), [1, 2, 7, 40, 1000], 60)
 
 
 def test_a_bulk_of_any_size_is_counted_at_once() -> None:

@@ -14,7 +14,7 @@ from pyarrow import csv as arrow_csv
 
 from jobs.input.reading.chunks import BrokenRecord, Chunk
 from jobs.input.reading.reasons import Reason, Reasons
-from jobs.input.reading.utf8 import MarkedText, has_marks, refuse_binary, without_marks
+from jobs.input.reading.utf8 import EscapedText, escapes_shown, has_escapes, refuse_binary
 from jobs.input.streams import Stream
 from monitoring_lib.config import CsvOptions
 from monitoring_lib.errors import DataError
@@ -39,12 +39,12 @@ class CsvFile:
         """Records in order, with the broken ones that stand among and before them."""
         if not self._stream.peek(1 << 16).strip(b"\r\n"):
             return
-        text = MarkedText(self._stream)
+        text = EscapedText(self._stream)
         line, last = 1, ""
         reader = self._open(text)
         try:
             for batch in reader:
-                chunk, broken = self._numbered(batch, line, text.marked)
+                chunk, broken = self._numbered(batch, line, text.has_escapes)
                 line += len(chunk) + len(broken)
                 last = chunk.raw(len(chunk) - 1) if len(chunk) else last
                 yield chunk, broken
@@ -58,7 +58,7 @@ class CsvFile:
         last = left[-1].raw if left else last
         if text.quotes % 2 and "\n" in last:
             raise DataError(f"{self._stream.path}: the last record opens a quote that is never closed: {last[:80]!r}")
-        yield self._numbered(None, line, text.marked)[0], left
+        yield self._numbered(None, line, text.has_escapes)[0], left
 
     def _header(self) -> list[str]:
         start = self._stream.peek(LONGEST_HEADER)
@@ -78,7 +78,7 @@ class CsvFile:
             raise DataError(f"{self._stream.path}: the header names {twice[0]!r} twice; give each column its own name")
         return names
 
-    def _open(self, text: MarkedText) -> arrow_csv.CSVStreamingReader:
+    def _open(self, text: EscapedText) -> arrow_csv.CSVStreamingReader:
         return arrow_csv.open_csv(
             pa.PythonFile(text, mode="r"),
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=LONGEST_RECORD, column_names=self.names),
@@ -97,10 +97,10 @@ class CsvFile:
     def _set_aside(self, row: arrow_csv.InvalidRow) -> str:
         expected = f"fields where {row.expected_columns} should be"
         reason = Reason(f"{row.actual_columns} {expected}", f"not as many {expected}", str(row.actual_columns))
-        self._broken.append(BrokenRecord(row.number, reason, without_marks(row.text)))
+        self._broken.append(BrokenRecord(row.number, reason, escapes_shown(row.text)))
         return "skip"
 
-    def _numbered(self, batch: pa.RecordBatch | None, first: int, marked: bool) -> tuple[Chunk, list[BrokenRecord]]:
+    def _numbered(self, batch: pa.RecordBatch | None, first: int, escaped: bool) -> tuple[Chunk, list[BrokenRecord]]:
         """A batch with the numbers of its records; broken ones that stand before its last record go with it.
 
         Arrow reads ahead: broken records of later batches may be known already.
@@ -113,7 +113,9 @@ class CsvFile:
         self._broken = [row for row in self._broken if row.line >= end]
         columns = {} if batch is None else dict(zip(self.names, batch.columns, strict=True))
         reasons = Reasons()
-        sound = {name: _without_marks(name, column, reasons) for name, column in columns.items()} if marked else columns
+        sound = (
+            {name: _without_escapes(name, column, reasons) for name, column in columns.items()} if escaped else columns
+        )
         return Chunk(pa.array(numbers, pa.int64()), sound, lambda row: self._raw(columns, row), reasons), with_it
 
     def _raw(self, columns: dict[str, pa.Array], row: int) -> str:
@@ -121,7 +123,7 @@ class CsvFile:
         line = io.StringIO()
         writer = csv.writer(line, delimiter=self._options.delimiter, lineterminator="")
         writer.writerow([column[row].as_py() for column in columns.values()])
-        return without_marks(line.getvalue())
+        return escapes_shown(line.getvalue())
 
 
 def _use_up(reader: arrow_csv.CSVStreamingReader) -> None:
@@ -131,13 +133,13 @@ def _use_up(reader: arrow_csv.CSVStreamingReader) -> None:
             pass
 
 
-def _without_marks(name: str, column: pa.Array, reasons: Reasons) -> pa.Array:
-    marked = has_marks(column)
-    if not pc.any(marked).as_py():
+def _without_escapes(name: str, column: pa.Array, reasons: Reasons) -> pa.Array:
+    escaped = has_escapes(column)
+    if not pc.any(escaped).as_py():
         return column
-    for row in np.flatnonzero(marked.to_numpy(zero_copy_only=False)):
+    for row in np.flatnonzero(escaped.to_numpy(zero_copy_only=False)):
         reasons.add(int(row), name, "is not UTF-8")
-    return pc.if_else(marked, None, column)
+    return pc.if_else(escaped, None, column)
 
 
 def _explained(error: pa.ArrowInvalid) -> str:

@@ -32,7 +32,7 @@ class Reasons:
         self.by_row.setdefault(row, reason)
 
 
-def shown(value: Any) -> str:
+def quoted_value(value: Any) -> str:
     """A value of the data as a reason quotes it."""
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 4] + "...'"

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from jobs.input.reading.reasons import Reasons, shown
+from jobs.input.reading.reasons import Reasons, quoted_value
 from jobs.input.reading.values import whole_numbers_behind
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import to_microseconds
@@ -55,7 +55,7 @@ def _of_numbers(column: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
     values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     outside = ~((values * unit >= FIRST) & (values * unit <= LAST)) & column.is_valid().to_numpy(False)
     for at in np.flatnonzero(outside):
-        reasons.add(int(at), "time", "lies outside the years 1 to 9999", shown(column[int(at)].as_py()))
+        reasons.add(int(at), "time", "lies outside the years 1 to 9999", quoted_value(column[int(at)].as_py()))
     good = pa.array(~outside & column.is_valid().to_numpy(False))
     if pa.types.is_integer(column.type):
         micros = pc.multiply(pc.if_else(good, column, None).cast(pa.int64()), unit)
@@ -93,7 +93,7 @@ def _one_by_one(texts: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
     for at, text in enumerate(texts.to_pylist()):
         moment = None if text is None else _moment(text.strip(), source)
         if moment is None and text is not None:
-            reasons.add(at, "time", f"is {_expected(source)}", shown(text))
+            reasons.add(at, "time", f"is {_expected(source)}", quoted_value(text))
         zoned.append(moment if isinstance(moment, int) else None)
         naive.append(moment if isinstance(moment, datetime) else None)
     local = _in_zone(pa.array(naive, pa.timestamp("us")), source, reasons)
@@ -130,7 +130,7 @@ def _of_pattern(texts: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
     values = parsed.to_numpy("datetime64[ns]") if not zoned else parsed.dt.tz_localize(None).to_numpy("datetime64[ns]")
     missing = np.isnat(values)
     for at in np.flatnonzero(missing & texts.is_valid().to_numpy(False)):
-        reasons.add(int(at), "time", f"does not match {source.time_format}", shown(texts[int(at)].as_py()))
+        reasons.add(int(at), "time", f"does not match {source.time_format}", quoted_value(texts[int(at)].as_py()))
     whole = pa.array(values.astype("datetime64[us]"), pa.timestamp("us"), mask=missing)
     return whole.cast(pa.int64()).cast(TIMES) if zoned else _in_zone(whole, source, reasons)
 
@@ -149,7 +149,7 @@ def _in_zone(local: pa.Array, source: Source, reasons: Reasons) -> pa.Array:
     lost = np.asarray(there.isna()) & local.is_valid().to_numpy(False)
     for at in np.flatnonzero(lost):
         moment = local[int(at)].as_py()
-        reasons.add(int(at), "time", _why_lost(moment, source.time_zone), shown(str(moment)))
+        reasons.add(int(at), "time", _why_lost(moment, source.time_zone), quoted_value(str(moment)))
     utc = there.tz_convert(None).to_numpy("datetime64[us]")
     return pa.array(utc, pa.timestamp("us"), mask=np.isnat(utc)).cast(pa.int64()).cast(TIMES)
 

@@ -1,4 +1,4 @@
-"""Bytes that should be UTF-8: text goes on as it is, other bytes become marks that tell their rows."""
+"""Bytes that should be UTF-8: text goes on as it is, other bytes become escapes, by which their rows are found."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pyarrow.compute as pc
 from jobs.input.streams import Stream
 from monitoring_lib.errors import DataError
 
-_FIRST_MARK = 0x10FF00
+_FIRST_ESCAPE = 0x10FF00
 """Byte b becomes the private character U+10FF00 + b; only in files with such bytes does it tell a bad row."""
-_MARKS = f"[{chr(_FIRST_MARK + 0x80)}-{chr(_FIRST_MARK + 0xFF)}]"
+_ESCAPES = f"[{chr(_FIRST_ESCAPE + 0x80)}-{chr(_FIRST_ESCAPE + 0xFF)}]"
 _MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst", b"\xfd7zXZ\x00": ".xz", b"PAR1": ".parquet"}
 _REMEDY = "send it as UTF-8 text, or correct the source's path or format"
 
 
-class MarkedText:
-    """A stream of UTF-8 whatever the bytes are. `marked` says whether any had to be marked so far."""
+class EscapedText:
+    """A stream of UTF-8 whatever the bytes are. `has_escapes` says whether any byte had to be escaped so far."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self.marked = False
+        self.has_escapes = False
         self.quotes = 0
         self.closed = False
         self._is_over = False
@@ -43,23 +43,23 @@ class MarkedText:
         try:
             content = text.encode()
         except UnicodeEncodeError:
-            self.marked = True
-            content = re.sub(r"[\udc80-\udcff]", _mark, text).encode()
+            self.has_escapes = True
+            content = re.sub(r"[\udc80-\udcff]", _escape, text).encode()
         self.quotes += content.count(b'"')
         return content
 
 
-def _mark(escaped: re.Match[str]) -> str:
-    return chr(_FIRST_MARK + ord(escaped[0]) - 0xDC00)
+def _escape(found: re.Match[str]) -> str:
+    return chr(_FIRST_ESCAPE + ord(found[0]) - 0xDC00)
 
 
-def has_marks(texts: pa.Array) -> pa.Array:
-    return pc.match_substring_regex(texts, _MARKS)
+def has_escapes(texts: pa.Array) -> pa.Array:
+    return pc.match_substring_regex(texts, _ESCAPES)
 
 
-def without_marks(text: str) -> str:
-    r"""Marks as the bytes they stand for: \xff."""
-    return re.sub(_MARKS, lambda found: f"\\x{ord(found[0]) - _FIRST_MARK:02x}", text)
+def escapes_shown(text: str) -> str:
+    r"""The text with each escape as the byte that it stands for: \xff."""
+    return re.sub(_ESCAPES, lambda found: f"\\x{ord(found[0]) - _FIRST_ESCAPE:02x}", text)
 
 
 def refuse_binary(path: str, start: bytes) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.input.reading.reasons import Reasons, shown
+from jobs.input.reading.reasons import Reasons, quoted_value
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _EXACT = Context(prec=400)
@@ -84,7 +84,7 @@ def _fits(number: Decimal) -> bool:
 def _reason(row: int, text: str, scale: int, reasons: Reasons, name: str) -> None:
     stripped = text.strip()
     if not _NUMBER.fullmatch(stripped) or len(stripped) > 300:
-        reasons.add(row, name, "is no number", shown(text))
+        reasons.add(row, name, "is no number", quoted_value(text))
         return
     number = Decimal(stripped)
     if not _fits(_EXACT.multiply(number, Decimal(scale))):

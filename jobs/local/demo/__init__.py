@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from jobs.local.demo.report import show
+from jobs.local.demo import report
 from jobs.local.demo.view import DemoView, stage
 from jobs.local.demo.watch import run_audit, watch
 from jobs.local.demo.world import SITES, SOURCE, only_one_demo
@@ -49,7 +49,7 @@ def run(home: Path | None = None, hours: int = 6) -> None:
             airflow.api.patch(f"/dags/epochs-{SOURCE}", {"is_paused": True})
             with stage(begun, "auditing every answer against all landed events"):
                 run_audit(world, airflow, servers)
-        show(world, done)
+        report.show(world, done)
         say(f"\nDone in {time.monotonic() - begun:.0f} s; nothing is left running.")
 
 

@@ -38,7 +38,7 @@ def show(world: World, steps: Sequence[TaskProgress]) -> None:
             printing.line(line)
     printing.line("")
     printing.show(_times(context, steps))
-    for line in (*_places(world), *_next(world)):
+    for line in (*_folders(world), *_next(world)):
         printing.line(line)
 
 
@@ -90,7 +90,7 @@ def _times(context: Context, steps: Sequence[TaskProgress]) -> Table:
     return table
 
 
-def _places(world: World) -> list[str]:
+def _folders(world: World) -> list[str]:
     here = os.path.relpath(world.folder)
     names = [", ".join(sorted(t.name for t in TABLES.values() if t.at_sites == at)) for at in (False, True)]
     return [

@@ -86,14 +86,14 @@ class DemoView:
         say(f"[{self.last_line - self.begun:4.0f} s] {text}")
 
     def _table(self, steps: Sequence[TaskProgress]) -> Table:
-        by_place = {(step.epoch, step.verb): step for step in steps}
+        by_cell = {(step.epoch, step.verb): step for step in steps}
         elapsed = time.monotonic() - self.begun
         table = Table(title=f"Airflow runs the epochs ({elapsed:.0f} s)", title_justify="left", box=None)
         table.add_column("epoch")
         for verb in VERBS:
             table.add_column(verb, justify="right", min_width=8)
         for epoch in self.epochs:
-            cells = [_cell(by_place.get((epoch, verb))) for verb in VERBS]
+            cells = [_cell(by_cell.get((epoch, verb))) for verb in VERBS]
             table.add_row(f"{epoch:%H:%M} UTC", *cells)
         return table
 

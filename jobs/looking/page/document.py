@@ -36,8 +36,8 @@ def document(found: PageContent) -> str:
         "<!-- details -->": "\n".join(details),
         "<!-- charts -->": f'<script type="text/plain" id="charts">{_packed(_charts())}</script>',
     }
-    for mark, part in parts.items():
-        before, after = html.split(mark)
+    for placeholder, part in parts.items():
+        before, after = html.split(placeholder)
         html = before + part + after
     return html
 

@@ -17,7 +17,7 @@ from monitoring_lib.codec import Ints
 from monitoring_lib.errors import DataError
 from monitoring_lib.network import site_of_node
 
-_MARK = "\0"
+_PREFIX = "\0"
 
 
 class GroupedObject(str):
@@ -33,25 +33,25 @@ class Group(str):
 
     @classmethod
     def of(cls, query: str, node: str) -> Group:
-        return cls(f"{_MARK}{query}{_MARK}{node}")
+        return cls(f"{_PREFIX}{query}{_PREFIX}{node}")
 
     @property
     def query(self) -> str:
-        return self[1:].partition(_MARK)[0]
+        return self[1:].partition(_PREFIX)[0]
 
 
 def labelled(name: str, node: str) -> str:
     """A name as terms read it, of a site that aggregates."""
-    if name.startswith(_MARK):
+    if name.startswith(_PREFIX):
         return Group(name)
     label = GroupedObject(name)
     label.node = node
     return label
 
 
-def refuse_marked(node: str, names: Iterable[str]) -> None:
+def refuse_prefixed(node: str, names: Iterable[str]) -> None:
     for name in names:
-        if name.startswith(_MARK):
+        if name.startswith(_PREFIX):
             raise DataError(
                 f"site {site_of_node(node)!r}: object {name!r} begins with a NUL character, which names a query of a"
                 " site that aggregates; let `object` name it otherwise, or drop the option `aggregate`"
@@ -60,7 +60,7 @@ def refuse_marked(node: str, names: Iterable[str]) -> None:
 
 def new_groups(terms: Sequence[Any], node: str, names: Sequence[str]) -> list[str]:
     """Of queries of which an object has shown up at the site, and that have no group there yet."""
-    there, objects = set(names), [name for name in names if not name.startswith(_MARK)]
+    there, objects = set(names), [name for name in names if not name.startswith(_PREFIX)]
     return [
         str(group) for term in terms
         if term.ask != "count" and (group := Group.of(term.name, node)) not in there
@@ -74,10 +74,10 @@ def group_series(
     """The same arrays with the rows of groups: their values, and the ticks from which they take part."""
     values, firsts = values.copy(), firsts.copy()
     by_name = {term.name: term for term in terms}
-    objects = [place for place, name in enumerate(names) if not name.startswith(_MARK)]
+    objects = [place for place, name in enumerate(names) if not name.startswith(_PREFIX)]
     ticks = np.arange(values.shape[1])
     for place, name in enumerate(names):
-        term = by_name.get(Group(name).query) if name.startswith(_MARK) else None
+        term = by_name.get(Group(name).query) if name.startswith(_PREFIX) else None
         members = [at for at in objects if term is not None and term.weight(names[at])]
         if term is None or not members:
             continue  # of a query that is gone: its value stands still

@@ -11,7 +11,7 @@ from monitoring_lib.errors import DataError
 from monitoring_lib.methods import Ask, Moment, SiteRole
 from monitoring_lib.network import COORDINATOR, Delivery, Post, site_of_node
 from monitoring_lib.protocols.aggregates.filters import fill, in_two_stages, new_bounds, whole_steps
-from monitoring_lib.protocols.aggregates.groups import group_series, new_groups, refuse_marked
+from monitoring_lib.protocols.aggregates.groups import group_series, new_groups, refuse_prefixed
 from monitoring_lib.protocols.aggregates.letters import Agreed, NewBounds, NewWidths
 from monitoring_lib.protocols.aggregates.policy import Policy, Series
 from monitoring_lib.protocols.aggregates.readings import Readings
@@ -90,7 +90,7 @@ class AggregatesSite(SiteRole[SiteState]):
         place_of = {name: place for place, name in enumerate(state.names)}
         new = [name for name in arriving.names if name not in place_of]
         if self.policy.aggregates(state.node):
-            refuse_marked(state.node, new)
+            refuse_prefixed(state.node, new)
             new += new_groups(self.terms, state.node, [*state.names, *new])
         if new:
             place_of.update({name: known + at for at, name in enumerate(new)})

@@ -58,7 +58,7 @@ class BitTable(Image):
 
 @numba.njit(cache=True)
 def _add(table: Any, codes: Any, fresh: Any) -> Any:
-    """How many codes are new. A code is kept as one more than it is: 0 marks an empty place."""
+    """How many codes are new. A code is kept as one more than it is: 0 stands for an empty slot."""
     size, used = len(table), 0
     for i in range(codes.shape[1]):
         for row in range(codes.shape[0]):

@@ -201,16 +201,16 @@ def test_what_a_csv_writer_writes_is_read_back(rows, records):
 LEFT_EARLY = """
 import sys, time
 from jobs.input.reading import read
-from jobs.input.reading.utf8 import MarkedText
+from jobs.input.reading.utf8 import EscapedText
 from tests.jobs.input.conftest import make_source
 
-quick = MarkedText.read
+quick = EscapedText.read
 
 def slow(self, size):
     time.sleep(0.3)
     return quick(self, size)
 
-MarkedText.read = slow
+EscapedText.read = slow
 for batch in read(sys.argv[1], make_source(), 10):
     break
 """

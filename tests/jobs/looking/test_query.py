@@ -266,7 +266,7 @@ def test_odd_names_are_printed_on_one_line_without_control_characters(tmp_path: 
     shop.run(0, 1)
     done = shop.command("query", "busiest", "--history", "1")
     assert done.returncode == 0, done.stderr
-    assert not any(mark in done.stdout for mark in "\x1b\r\t\u202e")
+    assert not any(character in done.stdout for character in "\x1b\r\t\u202e")
     assert "\\x1b[31mred\\n\\r\\t'" in done.stdout
     assert "[red]y[/red]" in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 400

@@ -70,9 +70,9 @@ def test_an_answer_is_partial_only_while_a_site_is_missing(name: str) -> None:
         tale = story(Random(seed + 77_000))
         run = run_story(tale, FAMILY[name])  # type: ignore[arg-type]
         for settled, (_, missing, _) in zip(run.settled, tale.epochs, strict=True):
-            marks = set(settled.answers.column("partial"))
-            assert marks <= ({True} if tale.window.length else {False, True}) if missing else marks <= {False}
-            partial += True in marks
+            flags = set(settled.answers.column("partial"))
+            assert flags <= ({True} if tale.window.length else {False, True}) if missing else flags <= {False}
+            partial += True in flags
     if name != "caching":  # whose copies are as close as ever while a site is missing
         assert partial
 

@@ -50,7 +50,7 @@ function overTime(m, detail) {
   const more = all.length > series.length ? ` The ${series.length} first of ${detail.answer.keys} keys are drawn; the filter finds others.` : "";
   const drawn = detail.coverage.revised.length + detail.coverage.changed.length ? " Dotted lines: orange where an epoch was sealed anew, blue where the configuration changed." : "";
   return chart("The answer over time", `${quantity}: the line is the estimate, the band reaches from low to high, a cross is the exact value that the audit found.${more}${drawn}`, traces,
-    { shapes: m.shape === "series" ? [] : marks(detail, Math.min(...seen)) }, answerTable(all, times, seen));
+    { shapes: m.shape === "series" ? [] : changeLines(detail, Math.min(...seen)) }, answerTable(all, times, seen));
 }
 
 function ranks(m, detail) {

@@ -24,7 +24,7 @@ function chart(title, hint, traces, extra, tableOf) {
 }
 
 // Upright lines where epochs were sealed anew, or under another configuration.
-function marks(detail, from) {
+function changeLines(detail, from) {
   const line = (at, tint) => ({ type: "line", x0: detail.epochs[at], x1: detail.epochs[at], yref: "paper", y0: 0, y1: 1, line: { color: color(tint), width: 1.5, dash: "dot" } });
-  return [...detail.coverage.revised.filter((r) => r.at >= from).map((r) => line(r.at, "--warn")), ...detail.coverage.changed.filter((at) => at >= from).map((at) => line(at, "--mark"))].slice(-60);
+  return [...detail.coverage.revised.filter((r) => r.at >= from).map((r) => line(r.at, "--warn")), ...detail.coverage.changed.filter((at) => at >= from).map((at) => line(at, "--accent"))].slice(-60);
 }

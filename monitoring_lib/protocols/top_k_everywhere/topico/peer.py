@@ -1,7 +1,7 @@
 """TOPiCo, at a site: names its own best items, answers those that others name, and publishes the best totals.
 
 "TOPiCo: Detecting Most Frequent Items from Multiple High-Rate Event Streams" (LEADS deliverable, Appendix A). The
-order of rounds, the marks of own items and the early stop are ours: see the README.
+order of rounds, telling own items from others' and the early stop are ours: see the README.
 """
 
 from __future__ import annotations
