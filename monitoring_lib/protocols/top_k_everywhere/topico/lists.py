@@ -28,27 +28,34 @@ class Lists:
 
     def _enter(self, site: str, entries: Iterable[Pair]) -> None:
         """Items with their codes, new ones and changed ones."""
-        own, totals = self.of_site.setdefault(site, {}), self.totals
+        own, totals, namers = self.of_site.setdefault(site, {}), self.totals, self.namers
         for item, code in entries:
             before = own.get(item, 0)
             own[item] = code
             totals[item] = totals.get(item, 0) + (code >> 1) - (before >> 1)
             if (code ^ before) & 1:
-                self._name(item, (code & 1) - (before & 1))
+                named = namers.get(item, 0) + (code & 1) - (before & 1)
+                if named:
+                    namers[item] = named
+                else:
+                    del namers[item]
 
-    def _name(self, item: str, more: int) -> None:
-        self.namers[item] = self.namers.get(item, 0) + more
-        if not self.namers[item]:
-            del self.namers[item]
-
-    def _leave(self, site: str, item: str) -> None:
-        code = self.of_site[site].pop(item)
-        self.totals[item] -= code >> 1
-        if not self.totals[item]:
-            del self.totals[item]
-        if code & 1:
-            self._name(item, -1)
-        self.state.lists.drop((site, item))
+    def _leave(self, site: str, items: Collection[str]) -> None:
+        own, totals, namers = self.of_site[site], self.totals, self.namers
+        for item in items:
+            code = own.pop(item)
+            total = totals[item] - (code >> 1)
+            if total:
+                totals[item] = total
+            else:
+                del totals[item]
+            if code & 1:
+                named = namers[item] - 1
+                if named:
+                    namers[item] = named
+                else:
+                    del namers[item]
+        self.state.lists.drop_all([(site, item) for item in items])
 
     def unheard(self, letter: Candidates) -> list[str]:
         """The items that a letter names on its site's own account and that nobody has named so far."""
@@ -58,8 +65,7 @@ class Lists:
         """Brings a site's list up to date."""
         held = self.of_site.setdefault(site, {})
         gone = held.keys() - set(letter.names) if letter.whole else held.keys() & set(letter.dropped)
-        for item in gone:
-            self._leave(site, item)
+        self._leave(site, gone)
         codes = [2 * value + (at < letter.own) for at, value in enumerate(letter.sums)]
         self._enter(site, zip(letter.names, codes, strict=True))
         self.state.lists.set_all([(site, item) for item in letter.names], codes)
@@ -69,9 +75,9 @@ class Lists:
     def forget(self, sites: Iterable[str]) -> None:
         """Lists of sites that have left."""
         for site in sites:
-            for item in list(self.of_site.get(site, ())):
-                self._leave(site, item)
-            self.of_site.pop(site, None)
+            if site in self.of_site:
+                self._leave(site, list(self.of_site[site]))
+                del self.of_site[site]
             self.state.unlisted.drop(site)
 
     def code(self, site: str, item: str) -> int | None:
