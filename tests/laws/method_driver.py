@@ -27,6 +27,8 @@ from tests.laws.toys import TOYS
 
 SITES = ("Zürich", "@north", "*", "@all", "a/b\n'\"", "x" * 300, "site 7", "plain")
 CLOCK = Clock(origin=0, length=EPOCH)
+DIGESTED = range(4)
+"""The stories of each method that processes are compared by."""
 
 
 def subjects() -> list[type[Method]]:
@@ -227,13 +229,17 @@ def digest(records: Iterable[Record]) -> str:
     return hashlib.sha256(repr([record.plain() for record in records]).encode()).hexdigest()
 
 
+def digests(story: Story, records: Sequence[Record]) -> str:
+    """A line about a story, and about its second part as told after a restart."""
+    after = restored(story, records, 10).go_on(story.chapters[10:])
+    return f"{story.kind.question.name} {story.kind.name} {digest(records)} {digest(after)}"
+
+
 def main() -> None:
     for kind in subjects():
-        for seed in range(4):
+        for seed in DIGESTED:
             story = tell(kind, seed)
-            records = read(story)
-            after = restored(story, records, 10).go_on(story.chapters[10:])
-            print(kind.question.name, kind.name, seed, digest(records), digest(after))
+            print(digests(story, read(story)))
 
 
 if __name__ == "__main__":
