@@ -35,8 +35,12 @@ AHEAD = 6
 """Files come so many epochs before the first that is not sealed, so that none is late."""
 BY_HAND = 5
 """Epochs that a run by hand covers at most."""
-LOST = 45
-"""Seconds after which Airflow gives up a task that does not tell that it is alive."""
+PATIENCE = {
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "45",
+    "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "20",
+}
+"""Seconds after which Airflow gives up a silent task, and looks for tasks that a dead scheduler has left."""
+DAGS = ("epochs-shop", "audit-shop", "maintain-shop")
 
 
 @dataclass
@@ -95,7 +99,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
         monkeypatch.setenv(REMOTE, spark.remote)
         steps, found_at = standby.begin(tmp_path / "standby", environment)
         servers.add(steps)
-        environment |= found_at | {"AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": str(LOST)}
+        environment |= found_at | PATIENCE
         airflow = airflow_server.prepare(tmp_path / "airflow", ROOT / "dags", environment, parallelism=6)
         airflow.run("db", "migrate")
         # The scheduler may also fall over its own database, SQLite, which only costs time.
@@ -120,7 +124,7 @@ class Operator:
         """The epochs that were sealed when audit and maintenance were last asked for."""
 
     def unpause(self, deadline: float) -> None:
-        for dag in ("epochs-shop", "audit-shop", "maintain-shop"):
+        for dag in DAGS:
             while not self.api.knows(dag):
                 assert time.monotonic() < deadline, f"{dag} was never parsed"
                 time.sleep(0.5)
@@ -154,9 +158,17 @@ class Operator:
 
     def _run_by_hand(self, dag: str, conf: dict[str, str]) -> None:
         """Another run by hand, where none of them is under way."""
-        by_hand = [run["state"] for run in self.runs(dag) if run["run_type"] == "manual"]
-        if not {"queued", "running"} & set(by_hand):
+        if not any(run["run_type"] == "manual" for run in self.under_way(dag)):
             patiently(lambda: self.api.post(f"/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf}))
+
+    def settle(self, deadline: float) -> None:
+        """Waits for the runs that go on: what is sealed is published a moment later."""
+        while going_on := [run["dag_run_id"] for dag in DAGS for run in self.under_way(dag)]:
+            assert time.monotonic() < deadline, f"{going_on} did not end"
+            time.sleep(0.5)
+
+    def under_way(self, dag: str) -> list[dict[str, Any]]:
+        return [run for run in self.runs(dag) if run["state"] in ("queued", "running")]
 
     def runs(self, dag: str) -> list[dict[str, Any]]:
         asked = patiently(lambda: self.api.get(f"/dags/{dag}/dagRuns", order_by="-run_after", limit=100))
@@ -198,6 +210,7 @@ def test_whatever_is_killed_the_content_is_that_of_a_clean_run(world: World, lon
             world.servers.check()
             assert time.monotonic() < deadline, f"{sealed} epochs are sealed; killed so far: {killer.killed}"
             time.sleep(0.5)
+    operator.settle(deadline)
     print(f"killed: {dict(killer.killed)}")
     assert set(killer.killed) == set(killer.kinds)
     kinds = {(run["run_type"], run["state"]) for run in operator.runs("epochs-shop")}
