@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 from unittest.mock import patch
 
@@ -50,7 +51,9 @@ def spoil(home: SealedHome, table: Table, change: Callable[[list[Row]], None]) -
 
 
 def first(rows: list[Row], **wanted: Any) -> Row:
-    return next(row for row in rows if all(row[name] == value for name, value in wanted.items()))
+    """One of the earliest epoch: a scan gives the rows of several files in any order."""
+    fitting = (row for row in rows if all(row[name] == value for name, value in wanted.items()))
+    return min(fitting, key=itemgetter("epoch_start"))
 
 
 def told(found: Audit) -> dict[str, set[str]]:
