@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from signal import SIGKILL
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ MOST_OF_A_SERVER = 5
 
 
 class Kills(NamedTuple):
-    """How many processes are killed."""
+    """How many processes are killed, beside the first of each kind."""
 
     first: int
     """Before the first epoch is sealed."""
@@ -67,14 +67,14 @@ class Killer:
     def _run(self) -> None:
         try:
             while not self._stopped.wait(self.draw.uniform(*PAUSE)):
-                if self.killed.total() < self.kills.first + self.kills.each * self.sealed:
-                    self._kill_one()
+                more = self.killed.total() < self.kills.first + self.kills.each * self.sealed
+                self._kill_one([kind for kind in self.kinds if more or not self.killed[kind]])
         except BaseException as error:
             self.error = error
 
-    def _kill_one(self) -> None:
+    def _kill_one(self, kinds: Iterable[str]) -> None:
         """A process of a random kind, of which there is one; kinds of which none was killed yet go first."""
-        for kind in sorted(self.kinds, key=lambda kind: (self.killed[kind] > 0, self.draw.random())):
+        for kind in sorted(kinds, key=lambda kind: (self.killed[kind] > 0, self.draw.random())):
             if kind in self.guards and not self._may_be_killed(kind):
                 continue
             try:

