@@ -58,6 +58,23 @@ def test_the_page_of_a_question_names_its_keys_and_every_method_with_its_options
     assert [word for word in (method.name, *keys) if not re.search(rf"\b{word}\b", text)] == []
 
 
+@pytest.mark.parametrize("question", protocols.questions())
+def test_the_monitor_on_the_page_of_a_question_can_be_pasted(page: str, project, tmp_path, question: str):
+    [linked] = re.findall(rf"^\| `{question}` \| \[.*\]\((\S+)\) \|$", page, re.MULTILINE)
+    text = (project / "docs" / linked).read_text("utf-8")
+    [monitor] = re.findall(r"```yaml\n(question: .*?)```", text, re.DOTALL)
+    keys = yaml.safe_load(monitor)
+    columns = dict.fromkeys(("time", "site", "item", "value", keys.get("by", "item"), keys.get("item", "item")))
+    source = {"format": "csv", "path": "rows-*.csv", "columns": {name: name for name in columns}}
+    source |= {"epoch": "1h", "tick": "1s", "origin": "2026-01-01"}
+    for name, content in (("monitors/pasted", monitor), (f"sources/{keys['source']}", yaml.safe_dump(source))):
+        path = tmp_path / "base" / f"{name}.yml"
+        path.parent.mkdir(parents=True)
+        path.write_text(content, "utf-8")
+    assert keys["question"] == question
+    assert [str(fault) for fault in config.faults(tmp_path, "local")] == []
+
+
 def test_links_between_the_pages_lead_somewhere(project):
     pages = [project / "README.md", *(project / "docs").glob("*.md")]
     links = [
