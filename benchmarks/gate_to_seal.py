@@ -95,7 +95,7 @@ def run_steps(context: Context, epoch: int, steps: Sequence[str], monitors: list
 
 def count(context: Context, epoch: int) -> dict[str, float]:
     source = context.config.source("wide")
-    landing = context.lake.ledger.last_landing(source.name, source.clock)
+    landing = context.lake.ledger.last_landing(source.name)
     start = source.clock.start_of(epoch)
     events = context.lake.events(source, landing, start, start + source.epoch)
     events.groupBy("site", "item").count().write.format("noop").mode("overwrite").save()

@@ -5,10 +5,11 @@ The next epoch is planned from this alone, however long the chain is.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
+
+import msgspec
 
 from monitoring_lib.epochs import Window
 
@@ -131,11 +132,11 @@ class Cursor:
         )  # fmt: skip
 
     def to_json(self) -> str:
-        return json.dumps(self.to_plain(), sort_keys=True, separators=(",", ":"))
+        return msgspec.json.encode(self.to_plain(), order="deterministic").decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        return cls.from_plain(json.loads(text))
+        return cls.from_plain(msgspec.json.decode(text))
 
 
 def moved(stored_states: StoredStates, method: str, epoch: int, stored: Iterable[tuple[str, str]]) -> StoredStates:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+import msgspec
 
 from jobs.epoch.cursor import Cursor, Member, Owed
 
@@ -69,7 +70,7 @@ class Plan:
     """Those of `anew` whose synopses of earlier epochs do not exist."""
 
     def to_json(self) -> str:
-        return json.dumps(
+        return msgspec.json.encode(
             {
                 "monitor": self.monitor, "parent": self.parent, "ground": self.ground,
                 "cursor": self.cursor.to_plain(), "anew": list(self.anew), "checked": self.checked,
@@ -87,12 +88,12 @@ class Plan:
                     for _, one in sorted(self.past.items())
                 ],
             },
-            sort_keys=True, separators=(",", ":"),
-        )  # fmt: skip
+            order="deterministic",
+        ).decode()  # fmt: skip
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        plain: dict[str, Any] = json.loads(text)
+        plain: dict[str, Any] = msgspec.json.decode(text)
         epochs = tuple(
             PlannedEpoch(
                 number, tuple(map(Member.from_plain, joined)), tuple(missing), owed,
@@ -110,6 +111,7 @@ class Plan:
             plain["checked"], tuple(plain["bare"]),
         )  # fmt: skip
 
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+def digest_of(text: str) -> str:
+    """Of a plan as it is stored."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
