@@ -17,6 +17,17 @@ def only_fault(folder, environment="local"):
     return found[0]
 
 
+def assert_explained(conf, file, sound, line, field, problem, remedy):
+    """The line in place of the sound one with its key is the only fault, and is found where it stands."""
+    key = line.partition(":")[0]
+    kept = "".join(f"{old}\n" for old in sound.splitlines() if not old.startswith(key + ":"))
+    fault = only_fault(conf({file: f"{kept}{line}\n"}))
+    assert fault.field == field
+    assert problem in fault.problem
+    assert remedy in fault.remedy
+    assert fault.line == len(kept.splitlines()) + 1
+
+
 def test_a_sound_folder_has_no_faults(conf):
     assert config.faults(conf()) == []
 
@@ -107,13 +118,7 @@ def test_many_faults_are_cut_and_counted(conf):
     ],
 )
 def test_a_wrong_line_of_a_monitor_is_explained(conf, line, field, problem, remedy):
-    key = line.partition(":")[0]
-    kept = "".join(f"{old}\n" for old in MONITOR.splitlines() if not old.startswith(key + ":"))
-    fault = only_fault(conf({"base/monitors/busiest.yml": f"{kept}{line}\n"}))
-    assert fault.field == field
-    assert problem in fault.problem
-    assert remedy in fault.remedy
-    assert fault.line == len(kept.splitlines()) + 1
+    assert_explained(conf, "base/monitors/busiest.yml", MONITOR, line, field, problem, remedy)
 
 
 @pytest.mark.parametrize(
@@ -156,13 +161,7 @@ def test_a_wrong_line_of_a_monitor_is_explained(conf, line, field, problem, reme
     ],
 )
 def test_a_wrong_line_of_a_source_is_explained(conf, line, field, problem, remedy):
-    key = line.partition(":")[0]
-    kept = "".join(f"{old}\n" for old in SOURCE.splitlines() if not old.startswith(key + ":"))
-    fault = only_fault(conf({"base/sources/flights.yml": f"{kept}{line}\n"}))
-    assert fault.field == field
-    assert problem in fault.problem
-    assert remedy in fault.remedy
-    assert fault.line == len(kept.splitlines()) + 1
+    assert_explained(conf, "base/sources/flights.yml", SOURCE, line, field, problem, remedy)
 
 
 def test_a_wide_row_has_its_values_in_its_columns(conf):

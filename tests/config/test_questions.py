@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,8 +15,8 @@ from monitoring_lib.config import checks_together
 from monitoring_lib.documents.faults import KeyFault
 from monitoring_lib.errors import ConfigError
 from monitoring_lib.methods import Ask, Keys, Method, Question, Truth
-from monitoring_lib.summaries import Cell, Measure, Rows, Summary
-from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.summaries import Measure, Summary
+from tests.keyed import Keyed
 
 from .conftest import SOURCE
 
@@ -24,22 +24,8 @@ WIDE = SOURCE + "values: {late: {column: late, scale: 1000}}\ntick: 1h\nscale: 1
 
 
 @dataclass(frozen=True)
-class Pairs(Summary):
+class Pairs(Keyed):
     names: tuple[str, ...] = ("item", "by")
-    measured: str = "count"
-
-    synopsis: ClassVar[type[Counts]] = Counts
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return self.names
-
-    @property
-    def measure(self) -> Measure:
-        return Measure.parse(self.measured)
-
-    def build(self, cell: Cell, rows: Rows) -> Counts:
-        return Counts()
 
 
 class PairParams(Keys):

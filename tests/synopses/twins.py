@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,26 @@ def exact(events: Events, cutoff: int) -> int:
     """The number of events after a cutoff."""
     weights, ticks = events
     return int(weights[ticks > cutoff].sum())
+
+
+def assert_range_holds(counter: Any, seen: Events, now: int, span: int, worst: float) -> None:
+    """Estimate and bound of a range against the exact number of events in it."""
+    truth, estimate = exact(seen, now - span), counter.estimate(span, now)
+    assert abs(estimate - truth) <= worst * truth
+    assert counter.bound(span, now).holds(truth)
+    assert counter.bound(span, now).holds(estimate)
+
+
+def assert_last_arrivals_hold(counter: Any, error: float) -> None:
+    """The same for ranges of a counter over the last 1,000 arrivals, each of which counts 0 or 1."""
+    rng = np.random.default_rng(4)
+    bits = (rng.random(3000) < rng.random(3000)).astype(np.int64)
+    for batch in np.array_split(np.arange(len(bits)), 40):
+        counter.update(bits[batch])
+        for span in [1, 1000, *rng.integers(1, 1001, 10).tolist()]:
+            truth = int(bits[: batch[-1] + 1][-span:].sum())
+            assert abs(counter.estimate(span) - truth) <= error * truth
+            assert counter.bound(span).holds(truth)
 
 
 def streams(seed: int) -> dict[str, Events]:

@@ -21,14 +21,6 @@ Made = Callable[[str, str], Path]
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("FARWATCH_HOME", str(tmp_path))
-    monkeypatch.setenv("FARWATCH_CONF", str(tmp_path / "conf"))
-    monkeypatch.setenv("FARWATCH_ENV", "local")
-    return tmp_path
-
-
-@pytest.fixture
 def made(home: Path) -> Made:
     def write(name: str, text: str) -> Path:
         path = home / name

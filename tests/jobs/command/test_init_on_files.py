@@ -18,14 +18,6 @@ HOURS = range(20)
 START = 1_700_000_000
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("FARWATCH_HOME", str(tmp_path))
-    monkeypatch.setenv("FARWATCH_CONF", str(tmp_path / "conf"))
-    monkeypatch.setenv("FARWATCH_ENV", "local")
-    return tmp_path
-
-
 ODD_FILES = {
     "shop.csv": "time,shop,product,cents\n"
     + "".join(f"2026-03-02T{h:02}:00:00Z,s{h % 3},p{h % 5},{h * 37 + 100}\n" for h in HOURS),

@@ -84,22 +84,23 @@ def copies(server: Server) -> list[psutil.Process]:
     return [child for child in own.children() if child.status() != psutil.STATUS_ZOMBIE]
 
 
-def waiting_step(environment: dict[str, str], home: Deployment) -> subprocess.Popen[bytes]:
-    """A step that does not come to an end: its configuration is a pipe that nobody writes to."""
+def waiting_step(environment: dict[str, str], home: Deployment, server: Server) -> subprocess.Popen[bytes]:
+    """The caller of a step that a copy has begun and cannot end: its configuration is a pipe that nobody writes to."""
     conf = home.home / "waiting" / "base"
     if not conf.exists():
         conf.mkdir(parents=True)
         os.mkfifo(conf / "farwatch.yml")
     named = {"FARWATCH_CONF": str(conf.parent)}
-    return subprocess.Popen([str(FARWATCH), "gate", *ARGUMENTS], env=environment | named, stderr=subprocess.PIPE)
+    caller = subprocess.Popen([str(FARWATCH), "gate", *ARGUMENTS], env=environment | named, stderr=subprocess.PIPE)
+    wait_for(lambda: len(copies(server)) == 1)
+    return caller
 
 
 def test_a_step_ends_with_its_caller(
     environment: dict[str, str], home: Deployment, standing_by: tuple[Server, dict[str, str]]
 ) -> None:
     server, _ = standing_by
-    caller = waiting_step(environment, home)
-    wait_for(lambda: len(copies(server)) == 1)
+    caller = waiting_step(environment, home, server)
     caller.kill()
     caller.communicate()
     wait_for(lambda: not copies(server))
@@ -110,8 +111,7 @@ def test_a_step_whose_process_dies_is_worth_trying_again(
     environment: dict[str, str], home: Deployment, standing_by: tuple[Server, dict[str, str]]
 ) -> None:
     server, _ = standing_by
-    caller = waiting_step(environment, home)
-    wait_for(lambda: len(copies(server)) == 1)
+    caller = waiting_step(environment, home, server)
     copies(server)[0].send_signal(signal.SIGKILL)
     said = caller.communicate(timeout=PATIENCE)[1].decode()
     assert caller.returncode == 3

@@ -21,32 +21,17 @@ from jobs.simulation.trace_counts import REFUSED, count
 from monitoring_lib.config import Monitor, parse_monitor, parse_source
 from monitoring_lib.errors import DataError
 from monitoring_lib.hashing import SPARK_SEED, hash_text
-from monitoring_lib.summaries import Cell, Measure, Rows, Summary
-from monitoring_lib.synopses.counts import Counts
+from monitoring_lib.summaries import Rows, Summary
+from tests.keyed import Keyed
 
 MINUTE = 60_000_000
 
 
 @dataclass(frozen=True)
-class Grouped(Summary):
-    """Whatever keys and measure a test wishes."""
+class Grouped(Keyed):
+    """It refuses items that are longer than `longest`."""
 
-    names: tuple[str, ...] = ("item",)
-    measured: str = "count"
     longest: int = 99
-
-    synopsis: ClassVar[type[Counts]] = Counts
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return self.names
-
-    @property
-    def measure(self) -> Measure:
-        return Measure.parse(self.measured)
-
-    def build(self, cell: Cell, rows: Rows) -> Counts:
-        return Counts()
 
     def refused(self, rows: Rows) -> pa.Array | None:
         if self.longest == 99:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -62,33 +63,43 @@ def test_a_changed_precision_or_query_is_kept_from_its_first_epoch_on(name: str,
         assert {(row.tick, row.key) for row in step.settled.answers} == now
 
 
-@every_method
-def test_queries_change_while_a_site_is_missing(name: str) -> None:
-    rng = Random(name)
-    series = walks(rng, 8, TICKS * 12)
-    running = method(CHANGES[0], TICKS, name)
+CHANGED = [CHANGES[number] for number in (0, 0, 1, 2, 1, 5, 5, 6, 6, 0, 4, 4)]
+"""The queries of twelve epochs."""
+AWAY = (2, 3, 5, 9)
+"""Those of them in which a site is missing."""
+
+
+def changing(
+    name: str, queries: Sequence[Sequence[dict[str, Any]]], away: Collection[int], **options: Any
+) -> Iterator[Network]:
+    """The network after each epoch, every promise kept: the queries change, and site `s0` is away in some epochs."""
+    series = walks(Random(name), 8, TICKS * len(queries))
+    running = method(queries[0], TICKS, name, **options)
     network = Network(running)
-    for epoch in range(12):
-        network.change(with_queries(running, CHANGES[(0, 0, 1, 2, 1, 5, 5, 6, 6, 0, 4, 4)[epoch]]))
-        missing = ["s0"] if epoch in (2, 3, 5, 9) else []
+    for epoch, asked in enumerate(queries):
+        network.change(with_queries(running, asked))
+        missing = ["s0"] if epoch in away else []
         part = {n: v for n, v in cut(series, epoch, TICKS).items() if n.split("/")[0] not in missing}
         step = network.step(part, missing)
         assert len(step.verdicts.where_broken()) == 0, list(step.verdicts.where_broken())
+        yield network
+
+
+def assert_sound(networks: Iterable[Network], epochs: int) -> None:
+    """The coordinator's state has no faults after any of so many epochs."""
+    found = [list(network.method.role("@coordinator").faults(network.coordinator)) for network in networks]
+    assert found == [[]] * epochs
+
+
+@every_method
+def test_queries_change_while_a_site_is_missing(name: str) -> None:
+    assert_sound(changing(name, CHANGED, AWAY), epochs=12)
 
 
 @every_method
 def test_queries_that_change_twice_while_a_site_is_missing_are_kept_when_it_is_back(name: str) -> None:
-    precisions = (40, 40, 10, 400, 7, 7, 300, 3, 3)
-    series = walks(Random(name), 8, TICKS * len(precisions))
-    running = method([query("a", "sum", 40)], TICKS, name)
-    network = Network(running)
-    for epoch, precision in enumerate(precisions):
-        network.change(with_queries(running, [query("a", "sum", precision)]))
-        missing = ["s0"] if epoch in (2, 3, 6) else []
-        part = {n: v for n, v in cut(series, epoch, TICKS).items() if n.split("/")[0] not in missing}
-        step = network.step(part, missing)
-        assert len(step.verdicts.where_broken()) == 0, list(step.verdicts.where_broken())
-        assert list(network.method.role("@coordinator").faults(network.coordinator)) == []
+    queries = [[query("a", "sum", precision)] for precision in (40, 40, 10, 400, 7, 7, 300, 3, 3)]
+    assert_sound(changing(name, queries, (2, 3, 6)), epochs=9)
 
 
 def test_a_missing_site_opens_sums_and_half_opens_extremes() -> None:

@@ -17,9 +17,8 @@ from tests.protocols.aggregates.driver import (
     entries,
     method,
     walks,
-    with_queries,
 )
-from tests.protocols.aggregates.test_changes import CHANGES
+from tests.protocols.aggregates.test_changes import AWAY, CHANGED, assert_sound, changing
 from tests.protocols.aggregates.test_promise import OVERLAPPING, SIGNED, assert_kept, many
 
 TICKS, EPOCHS = 20, 8
@@ -71,17 +70,7 @@ def test_every_row_keeps_its_promise(name: str, queries: Any, aggregate: Any) ->
 
 @every_method
 def test_queries_change_and_sites_are_missing(name: str) -> None:
-    rng = Random(name)
-    series = walks(rng, 8, TICKS * 12)
-    running = method(CHANGES[0], TICKS, name, aggregate=["s0", "s1"])
-    network = Network(running)
-    for epoch in range(12):
-        network.change(with_queries(running, CHANGES[(0, 0, 1, 2, 1, 5, 5, 6, 6, 0, 4, 4)[epoch]]))
-        missing = ["s0"] if epoch in (2, 3, 5, 9) else []
-        part = {n: v for n, v in cut(series, epoch, TICKS).items() if n.split("/")[0] not in missing}
-        step = network.step(part, missing)
-        assert len(step.verdicts.where_broken()) == 0, list(step.verdicts.where_broken())
-        assert list(network.method.role("@coordinator").faults(network.coordinator)) == []
+    assert_sound(changing(name, CHANGED, AWAY, aggregate=["s0", "s1"]), epochs=12)
 
 
 def test_only_groups_are_heard_of_after_the_first_readings() -> None:

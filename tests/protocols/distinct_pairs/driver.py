@@ -6,16 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from monitoring_lib.answers import Answer, Verdict
-from monitoring_lib.epochs import Clock, Window
+from monitoring_lib.answers import Answer
+from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Ask, Method
 from monitoring_lib.protocols.distinct_pairs.heavy_question import HeavyHittersParams
 from monitoring_lib.protocols.distinct_pairs.quantile_question import QuantilesParams
-from monitoring_lib.replay import Replay
 from monitoring_lib.summaries import Cell
 from tests.laws.grouping import synopsis_of
+from tests.protocols.watch import EPOCH, Watch
 
-EPOCH = 60_000_000
 Pair = tuple[str, str]
 
 
@@ -41,16 +40,8 @@ def _ask(
     )  # fmt: skip
 
 
-class Watch:
-    """One method over epochs."""
-
-    def __init__(self, method: Method, sites: Collection[str] = ()) -> None:
-        self.method = method
-        self.replay = Replay(Clock(0, EPOCH), [method], sites)
-        self.epoch = 0
-        self.verdicts: list[Verdict] = []
-        self.messages: list[Any] = []
-        self.rows: dict[str, Answer] = {}
+class PairWatch(Watch):
+    """Events are pairs of an item and a partner."""
 
     def step(self, events: Mapping[str, Sequence[Pair]], missing: Collection[str] = ()) -> dict[str, Answer]:
         """An epoch with these pairs at each site; the rows that were published, by key."""
@@ -60,12 +51,7 @@ class Watch:
             site: synopsis_of(summary, cell, [{"item": item, "by": partner} for item, partner in pairs])
             for site, pairs in events.items()
         }
-        (step,) = self.replay.step(self.epoch, dict.fromkeys(events, ()), {summary: synopses}, missing)
-        self.epoch += 1
-        self.verdicts += step.verdicts
-        self.messages += step.settled.messages
-        self.rows = {row.key: row for row in step.settled.answers}
-        return self.rows
+        return self.take(synopses, missing)
 
     @property
     def broken(self) -> float:

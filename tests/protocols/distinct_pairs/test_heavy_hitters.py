@@ -19,7 +19,7 @@ from monitoring_lib.methods import Method
 from monitoring_lib.promises import most_broken
 from monitoring_lib.protocols.distinct_pairs.heavy_question import DistinctHeavyHitters, HeavyHittersParams
 from monitoring_lib.protocols.distinct_pairs.methods import ExactHeavyHitters, HeavyBits
-from tests.protocols.distinct_pairs.driver import Pair, Watch, heavy
+from tests.protocols.distinct_pairs.driver import Pair, PairWatch, heavy
 
 every_method = pytest.mark.parametrize("kind", [HeavyBits, ExactHeavyHitters], ids=lambda kind: kind.name)
 
@@ -40,7 +40,7 @@ def stream(seed: int, epochs: int, sites: int = 3, amount: int = 400) -> Iterato
 
 @every_method
 def test_repeated_pairs_count_once_at_however_many_sites(kind: type[Method]) -> None:
-    watch = Watch(kind(heavy(kind)))
+    watch = PairWatch(kind(heavy(kind)))
     pairs = [("a", "1"), ("a", "2"), ("b", "1")]
     for _ in range(3):
         rows = watch.step({"x": pairs * 5, "y": pairs})
@@ -55,14 +55,14 @@ def test_repeated_pairs_count_once_at_however_many_sites(kind: type[Method]) -> 
 
 @every_method
 def test_an_item_with_many_events_but_one_partner_is_not_heavy(kind: type[Method]) -> None:
-    watch = Watch(kind(heavy(kind)))
+    watch = PairWatch(kind(heavy(kind)))
     rows = watch.step({"x": [("loud", "1")] * 5000 + [("wide", str(number)) for number in range(300)]})
     assert list(rows) == ["", "wide"]
 
 
 @every_method
 def test_before_anything_has_happened_there_are_no_pairs(kind: type[Method]) -> None:
-    watch = Watch(kind(heavy(kind)), sites=["a"])
+    watch = PairWatch(kind(heavy(kind)), sites=["a"])
     rows = watch.step({})
     assert [(row.key, row.rank, row.low, row.high) for row in rows.values()] == [("", None, 0, 0)]
     watch.assert_certain()
@@ -70,7 +70,7 @@ def test_before_anything_has_happened_there_are_no_pairs(kind: type[Method]) -> 
 
 @every_method
 def test_a_reset_starts_anew(kind: type[Method]) -> None:
-    watch = Watch(kind(heavy(kind, window=Window(reset=1))))
+    watch = PairWatch(kind(heavy(kind, window=Window(reset=1))))
     for number in range(3):
         rows = watch.step({"x": [(f"item {number}", "1")]})
         assert list(rows) == ["", f"item {number}"]
@@ -79,7 +79,7 @@ def test_a_reset_starts_anew(kind: type[Method]) -> None:
 
 @every_method
 def test_pairs_of_a_missing_site_are_owed(kind: type[Method]) -> None:
-    watch = Watch(kind(heavy(kind)))
+    watch = PairWatch(kind(heavy(kind)))
     watch.step({"x": [("a", "1")], "y": [("b", "1")]})
     rows = watch.step({"x": [("a", "2")], "y": [("c", "3")]}, missing=["y"])
     assert set(rows) == {"", "a", "b"}
@@ -88,7 +88,7 @@ def test_pairs_of_a_missing_site_are_owed(kind: type[Method]) -> None:
 
 
 def test_the_baseline_is_exact_at_every_epoch() -> None:
-    watch = Watch(ExactHeavyHitters(heavy(ExactHeavyHitters, share="0.05", error="0.01")))
+    watch = PairWatch(ExactHeavyHitters(heavy(ExactHeavyHitters, share="0.05", error="0.01")))
     for events in stream(1, 8):
         watch.step(events)
     assert all(verdict.kept and verdict.confidence == 1 for verdict in watch.verdicts)
@@ -98,7 +98,7 @@ def test_the_baseline_is_exact_at_every_epoch() -> None:
 def test_promises_are_kept_as_often_as_they_say_over_many_seeds(share: str, error: str) -> None:
     runs, broken = 40, 0.0
     for seed in range(runs):
-        watch = Watch(HeavyBits(heavy(HeavyBits, share, error, seed=seed)))
+        watch = PairWatch(HeavyBits(heavy(HeavyBits, share, error, seed=seed)))
         for events in stream(4, 5):
             watch.step(events)
         watch.assert_certain()
@@ -109,7 +109,7 @@ def test_promises_are_kept_as_often_as_they_say_over_many_seeds(share: str, erro
 def test_a_sketch_too_small_for_the_promise_is_noticed() -> None:
     runs, broken = 20, 0.0
     for seed in range(runs):
-        watch = Watch(HeavyBits(heavy(HeavyBits, "0.05", "0.01", seed=seed, cells=30, rows=1)))
+        watch = PairWatch(HeavyBits(heavy(HeavyBits, "0.05", "0.01", seed=seed, cells=30, rows=1)))
         for events in stream(4, 3):
             watch.step(events)
         broken += watch.broken
@@ -117,7 +117,7 @@ def test_a_sketch_too_small_for_the_promise_is_noticed() -> None:
 
 
 def test_on_a_real_trace_names_are_known_and_bounds_hold_at_every_epoch(traces: Path) -> None:
-    watch = Watch(HeavyBits(heavy(HeavyBits, "0.01", "0.002")))
+    watch = PairWatch(HeavyBits(heavy(HeavyBits, "0.01", "0.002")))
     epochs: dict[int, dict[str, list[Pair]]] = {}
     with lzma.open(traces / "zeek_dns_wrccdc_2018-03-24.csv.xz", "rt", encoding="utf-8") as file:
         for row in islice(csv.DictReader(file), 30_000):
@@ -131,7 +131,7 @@ def test_on_a_real_trace_names_are_known_and_bounds_hold_at_every_epoch(traces: 
 
 
 def test_the_judge_notices_what_is_missing_surplus_wrong_or_wide() -> None:
-    watch = Watch(ExactHeavyHitters(heavy(ExactHeavyHitters)))
+    watch = PairWatch(ExactHeavyHitters(heavy(ExactHeavyHitters)))
     events = {"x": [(item, str(number)) for item in ("a", "b") for number in range(50)] + [("c", "1")]}
     good = list(watch.step(events).values())
     truth, moment = watch.replay._landed["exact"].truth, watch.replay._moments(0, frozenset())["exact"]

@@ -18,7 +18,7 @@ from monitoring_lib.protocols.distinct_pairs.methods import ExactQuantiles, Quan
 from monitoring_lib.protocols.distinct_pairs.pairs import NumbersSummary
 from monitoring_lib.protocols.distinct_pairs.quantile_question import QuantilesParams
 from monitoring_lib.summaries import Rows
-from tests.protocols.distinct_pairs.driver import Pair, Watch, quantiles
+from tests.protocols.distinct_pairs.driver import Pair, PairWatch, quantiles
 
 every_method = pytest.mark.parametrize("kind", [QuantileBits, ExactQuantiles], ids=lambda kind: kind.name)
 
@@ -38,7 +38,7 @@ def stream(seed: int, epochs: int, amount: int = 700) -> Iterator[dict[str, list
 
 @every_method
 def test_duplicates_do_not_move_a_quantile(kind: type[Method]) -> None:
-    watch = Watch(kind(quantiles(kind, 0.5, paired=False)))
+    watch = PairWatch(kind(quantiles(kind, 0.5, paired=False)))
     rows = watch.step({"x": [("9", "")] * 1000 + [("1", ""), ("5", "")], "y": [("9", "")] * 50})
     assert rows["q0.5"].estimate == 5
     watch.assert_certain()
@@ -46,14 +46,14 @@ def test_duplicates_do_not_move_a_quantile(kind: type[Method]) -> None:
 
 @every_method
 def test_with_partners_different_pairs_count(kind: type[Method]) -> None:
-    watch = Watch(kind(quantiles(kind, 0.5)))
+    watch = PairWatch(kind(quantiles(kind, 0.5)))
     rows = watch.step({"x": [("9", str(number)) for number in range(20)] + [("1", "a"), ("5", "a")] * 30})
     assert rows["q0.5"].estimate == 9
 
 
 @every_method
 def test_an_empty_window_has_no_rows_and_a_reset_empties_it(kind: type[Method]) -> None:
-    watch = Watch(kind(quantiles(kind, window=Window(reset=1))), sites=["x"])
+    watch = PairWatch(kind(quantiles(kind, window=Window(reset=1))), sites=["x"])
     assert watch.step({}) == {}
     assert len(watch.step({"x": [("3", "a")]})) == 3
     assert watch.step({}) == {}
@@ -73,7 +73,7 @@ def test_what_is_no_whole_number_within_range_is_refused_and_spellings_of_one_nu
 
 
 def test_the_baseline_is_exact_at_every_epoch() -> None:
-    watch = Watch(ExactQuantiles(quantiles(ExactQuantiles, 0, 0.1, 0.5, 0.99, 1)))
+    watch = PairWatch(ExactQuantiles(quantiles(ExactQuantiles, 0, 0.1, 0.5, 0.99, 1)))
     for events in stream(1, 6):
         watch.step(events)
     assert all(verdict.kept and verdict.confidence == 1 for verdict in watch.verdicts)
@@ -86,7 +86,7 @@ def test_promises_are_kept_as_often_as_they_say_over_many_seeds(error: str, bits
     runs, broken = 40, 0.0
     for seed in range(runs):
         wanted = quantiles(QuantileBits, 0.1, 0.25, 0.5, 0.75, 0.9, bits=bits, error=error, seed=seed)
-        watch = Watch(QuantileBits(wanted))
+        watch = PairWatch(QuantileBits(wanted))
         for events in stream(3, 4):
             watch.step(events)
         watch.assert_certain()
@@ -97,7 +97,7 @@ def test_promises_are_kept_as_often_as_they_say_over_many_seeds(error: str, bits
 def test_sketches_too_small_for_the_promise_are_noticed() -> None:
     runs, broken = 20, 0.0
     for seed in range(runs):
-        watch = Watch(QuantileBits(quantiles(QuantileBits, error="0.05", seed=seed, bitmaps=2)))
+        watch = PairWatch(QuantileBits(quantiles(QuantileBits, error="0.05", seed=seed, bitmaps=2)))
         for events in stream(3, 3):
             watch.step(events)
         broken += watch.broken
@@ -105,7 +105,7 @@ def test_sketches_too_small_for_the_promise_are_noticed() -> None:
 
 
 def test_the_judge_notices_what_is_missing_surplus_wrong_or_wide() -> None:
-    watch = Watch(ExactQuantiles(quantiles(ExactQuantiles, 0.25, 0.5)))
+    watch = PairWatch(ExactQuantiles(quantiles(ExactQuantiles, 0.25, 0.5)))
     good = list(watch.step({"x": [(str(number), "") for number in range(100)]}).values())
     truth, moment = watch.replay._landed["exact"].truth, watch.replay._moments(0, frozenset())["exact"]
 

@@ -18,7 +18,7 @@ from monitoring_lib.protocols.duplication import intervals
 from monitoring_lib.protocols.duplication.methods import Exact, GlobalCounts, LazyCounts, LocalCounts
 from monitoring_lib.protocols.duplication.question import Asked, Duplication, DuplicationParams
 from monitoring_lib.topology import Star
-from tests.protocols.duplication.driver import Watch, ask_of
+from tests.protocols.duplication.driver import SampleWatch, ask_of
 
 EVERY = [LocalCounts, GlobalCounts, LazyCounts, Exact]
 every_method = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.name)
@@ -26,14 +26,14 @@ every_method = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.name
 
 @every_method
 def test_no_rows_while_nothing_has_happened(kind: type[Method]) -> None:
-    watch = Watch(kind, sites=["a"])
+    watch = SampleWatch(kind, sites=["a"])
     assert watch.step({}) == {}
     assert all(verdict.kept for verdict in watch.verdicts)
 
 
 @every_method
 def test_while_all_items_fit_numbers_and_shares_are_exact(kind: type[Method]) -> None:
-    watch = Watch(kind)
+    watch = SampleWatch(kind)
     rows = watch.step({"a": ["x"] * 100 + ["y", "longer"], "b": ["y", "z"]})
     assert {key: (row.low, row.estimate, row.high) for key, row in rows.items() if not key.startswith("q")} == {
         "distinct": (4, 4, 4), "once": (2, 2, 2), "share:short": (0.75, 0.75, 0.75)
@@ -45,7 +45,7 @@ def test_while_all_items_fit_numbers_and_shares_are_exact(kind: type[Method]) ->
 
 @every_method
 def test_a_reset_starts_anew(kind: type[Method]) -> None:
-    watch = Watch(kind, window=Window(reset=2))
+    watch = SampleWatch(kind, window=Window(reset=2))
     for _ in range(2):
         watch.step({"a": [str(number) for number in range(100)]})
     rows = watch.step({"b": ["x"]})
@@ -55,7 +55,7 @@ def test_a_reset_starts_anew(kind: type[Method]) -> None:
 
 @every_method
 def test_events_of_a_missing_site_are_owed_and_rows_are_partial(kind: type[Method]) -> None:
-    watch = Watch(kind)
+    watch = SampleWatch(kind)
     watch.step({"a": ["x"], "b": ["y"]})
     rows = watch.step({"a": ["z"], "b": ["w"]}, missing=["b"])
     assert all(row.partial for row in rows.values())
@@ -67,7 +67,7 @@ def test_bounds_hold_as_often_as_they_say_over_many_seeds() -> None:
     runs, broken = 60, 0.0
     for seed in range(runs):
         rng = Random(7)
-        watch = Watch(LocalCounts, sample=50, seed=seed)
+        watch = SampleWatch(LocalCounts, sample=50, seed=seed)
         for _ in range(6):
             watch.step({site: [str(int(rng.paretovariate(0.3)) % 3000) for _ in range(150)] for site in "abc"})
         probable = [verdict.kept for verdict in watch.verdicts if verdict.confidence < 1]
@@ -79,7 +79,7 @@ def test_bounds_hold_as_often_as_they_say_over_many_seeds() -> None:
 def test_a_high_confidence_keeps_the_sample_fuller_and_the_width_the_same(confidence: float, fullest: float) -> None:
     runs, broken, filled, levels = 20, 0.0, [], []
     for seed in range(runs):
-        watch = Watch(LocalCounts, sample=100, seed=seed, confidence=confidence)
+        watch = SampleWatch(LocalCounts, sample=100, seed=seed, confidence=confidence)
         for epoch in range(4):
             watch.step({site: [f"{epoch}/{number}" for number in range(100 << epoch)] for site in "ab"})
             filled.append(len(watch.sample) / 100)
@@ -131,7 +131,7 @@ def test_a_bound_is_never_wider_than_promised_and_still_holds_the_estimate() -> 
 
 
 def test_the_judge_notices_wrong_numbers_missing_rows_and_wide_bounds() -> None:
-    watch = Watch(Exact)
+    watch = SampleWatch(Exact)
     watch.step({"a": ["x", "x", "y"]})
     witness = watch.replay._landed["exact"].truth
     moment = replace(watch.replay._moments(1, frozenset())["exact"], epoch=1)
@@ -172,7 +172,7 @@ def test_the_certificate_says_what_part_of_the_items_is_sampled(confidence: floa
 
 @pytest.mark.parametrize("kind", EVERY[:3], ids=lambda kind: kind.name)
 def test_after_the_lag_was_made_smaller_counts_are_told_that_did_not_change(kind: type[Method]) -> None:
-    watch = Watch(kind, lag="0.9")
+    watch = SampleWatch(kind, lag="0.9")
     watch.step({"a": ["v"] * 100, "b": ["w"]})
     watch.step({"a": ["v"] * 40})
     assert watch.sample["v"] == 100
@@ -208,6 +208,6 @@ def test_a_monitor_that_asks_for_nothing_is_a_fault() -> None:
 
 
 def test_names_of_quantiles_are_as_python_prints_them() -> None:
-    watch = Watch(LocalCounts, asked=Asked(quantiles=(0.1, 0.25, 1)))
+    watch = SampleWatch(LocalCounts, asked=Asked(quantiles=(0.1, 0.25, 1)))
     assert list(watch.step({"a": ["x"]})) == ["q0.1", "q0.25", "q1"]
     assert math.isclose(watch.rows["q1"].estimate, 1)
