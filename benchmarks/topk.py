@@ -3,7 +3,7 @@
 Every trace is replayed with all methods at once, growing and windowed, at several tolerances, and every epoch is judged
 against exact sums. The table gives each method's entries and bytes, both ways, as parts of caching's. Margins with both
 options 0 runs beside them and must be caching. With `--write` the table goes into docs/topk.md, with a plot beside it.
-`--fuzz N` runs N made-up stories a method instead, `--events` measures `constraints` fed event by event against
+`--fuzz N` runs N random scenarios a method instead, `--events` measures `constraints` fed event by event against
 np.bincount. Ends with 1 where a verdict is broken or a target missed.
 """
 
@@ -152,23 +152,23 @@ def cases(traces: Sequence[Trace], tolerances: Sequence[int]) -> Iterator[Case]:
                 yield run(trace, epochs, window, tolerance)
 
 
-def fuzz(stories: int) -> int:
+def fuzz(scenarios: int) -> int:
     """Made-up streams for every method, with every combination of options drawn at random; how many broke."""
-    from tests.protocols.topk.driver import run_story, story
+    from tests.protocols.topk.driver import draw_scenario, run_scenario
     from tests.protocols.topk.test_promise import FAMILY, OPTIONS
 
     broken = 0
     for name, kind in sorted(FAMILY.items()):
         begun = time.perf_counter()
-        for seed in range(stories):
+        for seed in range(scenarios):
             chance = Random(f"{name} {seed}")
-            tale, options = story(chance), chance.choice(OPTIONS[name])
+            scenario, options = draw_scenario(chance), chance.choice(OPTIONS[name])
             try:
-                run_story(tale, kind, options, restored=seed % 3 == 0)  # type: ignore[arg-type]
+                run_scenario(scenario, kind, options, restored=seed % 3 == 0)  # type: ignore[arg-type]
             except Exception as error:  # reported, counted, and the search goes on
                 broken += 1
-                print(f"{name}, story {seed}, {options}, {tale.params}, {tale.window}: {error!r}")
-        print(f"{name}: {stories} stories in {time.perf_counter() - begun:.0f} s", flush=True)
+                print(f"{name}, scenario {seed}, {options}, {scenario.params}, {scenario.window}: {error!r}")
+        print(f"{name}: {scenarios} scenarios in {time.perf_counter() - begun:.0f} s", flush=True)
     return broken
 
 
@@ -227,7 +227,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="traces whose name contains this")
     parser.add_argument("--tolerances", type=_numbers, default=TOLERANCES, help="0,50,500")
     parser.add_argument("--write", action="store_true", help=f"write table and plot into {PAGE.relative_to(PROJECT)}")
-    parser.add_argument("--fuzz", type=int, metavar="N", help="run N made-up stories a method instead")
+    parser.add_argument("--fuzz", type=int, metavar="N", help="run N random scenarios a method instead")
     parser.add_argument("--events", action="store_true", help="measure constraints fed event by event instead")
     parser.add_argument("--history", type=float, default=0.03, help="with --events: part that is there at the start")
     options = parser.parse_args()

@@ -55,7 +55,7 @@ def family(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
             del sys.modules[module]
     protocols.methods.cache_clear()
     makers.cache_clear()
-    laws.told.cache_clear()
+    laws.recorded.cache_clear()
 
 
 def test_the_recipe_has_every_file_that_it_speaks_of(project: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_recipe_has_every_file_that_it_speaks_of(project: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_code_of_the_recipe_is_in_the_style_of_the_house(project: Path) -> None:
+def test_the_code_of_the_recipe_is_in_the_style_of_the_project(project: Path) -> None:
     # Modules that are not there yet count as others' when imports are sorted, so that is left out.
     for path, text in blocks(project).items():
         for command in (["check", "--ignore", "I001"], ["format", "--check"]) if path.endswith(".py") else ():

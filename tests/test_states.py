@@ -230,11 +230,11 @@ def count(life: Life, epoch: int, rng: Random) -> None:
         life.state.grid[rng.randrange(8), rng.randrange(30)] += rng.randrange(1000)
 
 
-@pytest.mark.parametrize("story", [grow, slide, shrink, count])
-def test_folding_bounds_what_is_read_by_the_base_and_what_is_stored_by_the_changes(story: Any) -> None:
+@pytest.mark.parametrize("scenario", [grow, slide, shrink, count])
+def test_folding_bounds_what_is_read_by_the_base_and_what_is_stored_by_the_changes(scenario: Any) -> None:
     rng, life, alone, first = Random(1), Life(Remembered()), 0, 0
     for epoch in range(150):
-        story(life, epoch, rng)
+        scenario(life, epoch, rng)
         if life.stored is not None:
             unfolded = keep(life.state, Mark(life.stored.frame, base=10**9))
             alone += len(unfolded.payload) if unfolded else 0

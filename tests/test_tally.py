@@ -53,9 +53,9 @@ def in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(steps)
-def test_a_tally_does_what_a_dict_with_zeros_does(story: list[tuple[str, str, int]]) -> None:
+def test_a_tally_does_what_a_dict_with_zeros_does(steps: list[tuple[str, str, int]]) -> None:
     tally, plain = Tally(), {}
-    for step in story:
+    for step in steps:
         act(tally, step)
         what, name, number = step
         if what == "clear":
@@ -73,8 +73,8 @@ def test_a_tally_does_what_a_dict_with_zeros_does(story: list[tuple[str, str, in
 @given(st.lists(steps, min_size=1, max_size=6))
 def test_the_changes_of_each_epoch_applied_in_turn_give_the_tally_back(epochs: list[list[Any]]) -> None:
     tally, copy = Tally(), Tally()
-    for story in epochs:
-        for step in story:
+    for steps in epochs:
+        for step in steps:
             act(tally, step)
         copy.apply(crossed(tally, changes_only=True))
         assert copy == tally
@@ -85,9 +85,9 @@ def test_the_changes_of_each_epoch_applied_in_turn_give_the_tally_back(epochs: l
 
 
 @given(steps, st.randoms())
-def test_equal_content_packs_equally_whatever_the_order(story: list[Any], random: Any) -> None:
+def test_equal_content_packs_equally_whatever_the_order(steps: list[Any], random: Any) -> None:
     tally = Tally()
-    for step in story:
+    for step in steps:
         act(tally, step)
     pairs = list(tally.items())
     random.shuffle(pairs)
@@ -230,10 +230,10 @@ acts = st.one_of(
 def test_in_columns_a_tally_does_what_it_does_as_a_dict(patience: int) -> None:
     @settings(deadline=None, max_examples=150)
     @given(st.dictionaries(words, small, max_size=8), st.lists(acts, max_size=10))
-    def check(start: dict[str, int], story: list[Any]) -> None:
+    def check(start: dict[str, int], steps: list[Any]) -> None:
         twins = Twins(start)
         twins.columns._patience = patience
-        for what, *arguments in story:
+        for what, *arguments in steps:
             if what == "mark":
                 twins.mark()
             elif what == "add_columns":
@@ -256,8 +256,8 @@ def test_in_columns_a_tally_does_what_it_does_as_a_dict(patience: int) -> None:
 @given(st.lists(st.lists(acts.filter(lambda act: act[0] != "add_columns"), max_size=6), min_size=1, max_size=5))
 def test_changes_in_columns_applied_in_turn_give_the_tally_back(epochs: list[list[Any]]) -> None:
     tally, copy = Tally(), Tally()
-    for story in epochs:
-        for what, *arguments in story:
+    for steps in epochs:
+        for what, *arguments in steps:
             mapped = [list(arguments[0]), list(arguments[0].values())] if what in ("set_all", "add_all") else arguments
             if what != "mark":
                 getattr(tally, what)(*mapped)

@@ -8,8 +8,8 @@ from tests.laws import test_method_laws as laws
 
 
 def apply_laws(kind: type[Method]) -> None:
-    laws.test_every_question_found_has_a_maker_of_stories()
-    laws.test_stories_hold_what_the_laws_are_about(kind)
+    laws.test_every_question_found_has_a_maker_of_scenarios()
+    laws.test_scenarios_hold_what_the_laws_are_about(kind)
     laws.test_an_answer_is_partial_only_where_something_is_missing(kind)
     laws.test_nodes_leave_the_letters_that_they_are_handed_as_they_are(kind)
     laws.test_a_letter_changed_after_it_was_sent_changes_nothing(kind)

@@ -1,6 +1,6 @@
-"""Runs a method through a story: sites that join, go missing and fall silent, with all that would be stored.
+"""Runs a method through a scenario: sites that join, go missing and fall silent, with all that would be stored.
 
-``python -m tests.laws.method_driver`` prints a digest of stories of every method, for comparing processes.
+``python -m tests.laws.method_driver`` prints a digest of scenarios of every method, for comparing processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.laws.toys import TOYS
 SITES = ("Zürich", "@north", "*", "@all", "a/b\n'\"", "x" * 300, "site 7", "plain")
 CLOCK = Clock(origin=0, length=EPOCH)
 DIGESTED = range(4)
-"""The stories of each method that processes are compared by."""
+"""The scenarios of each method that processes are compared by."""
 
 
 def subjects() -> list[type[Method]]:
@@ -37,8 +37,8 @@ def subjects() -> list[type[Method]]:
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """One epoch of a story. `events` holds what landed, also of sites that are missing."""
+class EpochInput:
+    """One epoch of a scenario. `events` holds what landed, also of sites that are missing."""
 
     moment: Moment
     events: dict[str, Sequence[Event]]
@@ -47,10 +47,10 @@ class Chapter:
 
 
 @dataclass(frozen=True)
-class Story:
+class Scenario:
     kind: type[Method]
     ask: Ask
-    chapters: list[Chapter]
+    inputs: list[EpochInput]
     roster: Roster
 
     def method(self) -> Method:
@@ -58,8 +58,8 @@ class Story:
 
 
 @dataclass
-class _Author:
-    """Draws a story. Sites that are missing may leave events, which are owed from then on."""
+class _ScenarioMaker:
+    """Draws a scenario. Sites that are missing may leave events, which are owed from then on."""
 
     kind: type[Method]
     maker: Maker
@@ -68,13 +68,13 @@ class _Author:
     owed: set[int] = field(default_factory=set)
     present: frozenset[str] = frozenset()
 
-    def write(self, epochs: int) -> Story:
+    def make(self, epochs: int) -> Scenario:
         ask = self.maker.ask(self.rng, self.kind)
         method = self.kind(ask)
         history = History(method.summary(), ask.window if method.needs_expiring else Window())
         waiting = [node_of_site(site) for site in self.rng.sample(SITES, len(SITES))]
         self._join(waiting.pop() for _ in range(self.rng.randint(1, 4)))
-        busy, chapters = 1.0, []
+        busy, inputs = 1.0, []
         for epoch in range(epochs + (ask.window.length or 0) + 8):
             tail = epoch >= epochs
             if not tail and epoch % 4 == 0:
@@ -82,13 +82,13 @@ class _Author:
             if waiting and not tail and self.rng.random() < 0.2:
                 self._join([waiting.pop()])
             missing = {node for node in self.roster.nodes if not tail and self.rng.random() < 0.12}
-            chapters.append(self._chapter(method, history, epoch, missing, 0 if tail else busy))
-        return Story(self.kind, ask, chapters, self.roster)
+            inputs.append(self._input(method, history, epoch, missing, 0 if tail else busy))
+        return Scenario(self.kind, ask, inputs, self.roster)
 
     def _join(self, nodes: Iterable[str]) -> None:
         self.roster = self.roster.joined({node: self.maker.placement(node) for node in nodes})
 
-    def _chapter(self, method: Method, history: History, epoch: int, missing: set[str], busy: float) -> Chapter:
+    def _input(self, method: Method, history: History, epoch: int, missing: set[str], busy: float) -> EpochInput:
         ask = method.ask
         start, end = CLOCK.start_of(epoch), CLOCK.end_of(epoch)
         events: dict[str, Sequence[Event]] = {}
@@ -104,7 +104,7 @@ class _Author:
         )  # fmt: skip
         self.present = frozenset(moment.present)
         arriving, expiring = history.observe(epoch, synopses(method.summary(), moment, ask, events), moment.present)
-        return Chapter(moment, events, arriving, expiring)
+        return EpochInput(moment, events, arriving, expiring)
 
 
 def synopses(summary: Summary, moment: Moment, ask: Ask, events: Mapping[str, Sequence[Event]]) -> dict[str, Any]:
@@ -115,10 +115,10 @@ def synopses(summary: Summary, moment: Moment, ask: Ask, events: Mapping[str, Se
     }
 
 
-def tell(kind: type[Method], seed: int, epochs: int = 20) -> Story:
-    """A random story with a silent end. Sites join; any may be missing, from its first epoch on."""
+def draw_scenario(kind: type[Method], seed: int, epochs: int = 20) -> Scenario:
+    """A random scenario with a silent end. Sites join; any may be missing, from its first epoch on."""
     maker = makers()[kind.question.name]
-    return _Author(kind, maker, Random(f"{kind.question.name}{seed}")).write(epochs)
+    return _ScenarioMaker(kind, maker, Random(f"{kind.question.name}{seed}")).make(epochs)
 
 
 @dataclass(frozen=True)
@@ -150,29 +150,29 @@ class Run:
         self.rows[node] = row = states.keep(state, self.stored.get(node))
         self.stored[node] = states.mark(state, [row] if row else [], self.stored.get(node))
 
-    def step(self, chapter: Chapter) -> Record:
+    def step(self, given: EpochInput) -> Record:
         self.rows = {}
-        sent = self.sites.observe(chapter.moment, chapter.arriving, chapter.expiring)
-        return self.settle(chapter, self.sites, sent)
+        sent = self.sites.observe(given.moment, given.arriving, given.expiring)
+        return self.settle(given, self.sites, sent)
 
-    def settle(self, chapter: Chapter, sites: Sites, sent: Sequence[Message]) -> Record:
-        settled = resolve(chapter.moment, self.method, sites, self.inner, sent)
-        for node in chapter.moment.topology.inner:
+    def settle(self, given: EpochInput, sites: Sites, sent: Sequence[Message]) -> Record:
+        settled = resolve(given.moment, self.method, sites, self.inner, sent)
+        for node in given.moment.topology.inner:
             self.keep(node, self.inner.states[node])
         return Record(settled.messages, settled.answers, self.rows)
 
-    def go_on(self, chapters: Iterable[Chapter]) -> list[Record]:
-        return [self.step(chapter) for chapter in chapters]
+    def go_on(self, inputs: Iterable[EpochInput]) -> list[Record]:
+        return [self.step(given) for given in inputs]
 
 
-def read(story: Story) -> list[Record]:
-    return Run(story.method()).go_on(story.chapters)
+def run_scenario(scenario: Scenario) -> list[Record]:
+    return Run(scenario.method()).go_on(scenario.inputs)
 
 
-def restored(story: Story, records: Sequence[Record], done: int, only: str | None = None) -> Run:
+def restored(scenario: Scenario, records: Sequence[Record], done: int, only: str | None = None) -> Run:
     """A fresh run that knows the first `done` epochs from their rows and messages alone."""
-    run = Run(story.method())
-    last = story.chapters[done - 1].moment
+    run = Run(scenario.method())
+    last = scenario.inputs[done - 1].moment
     for node in [only] if only is not None else [*last.sites, *last.topology.inner]:
         role = run.method.site if is_site(node) else run.method.role(node)
         rows = [row for record in records[:done] if (row := record.rows.get(node)) is not None]
@@ -188,21 +188,21 @@ def restored(story: Story, records: Sequence[Record], done: int, only: str | Non
         for epoch in range(max(observed, default=0), done):
             said = records[epoch].messages
             replay(
-                run.method, story.chapters[epoch].moment, node, state,
+                run.method, scenario.inputs[epoch].moment, node, state,
                 received=[message for message in said if node in message.receivers],
                 sent=[message for message in said if message.sender == node and message.round >= 1],
             )  # fmt: skip
     return run
 
 
-def verdicts(story: Story, records: Sequence[Record]) -> list[tuple[int, Verdict]]:
+def verdicts(scenario: Scenario, records: Sequence[Record]) -> list[tuple[int, Verdict]]:
     """The judge's findings on every epoch: whole answers against all that landed, partial ones against the taken."""
-    question, found = story.kind.question, []
-    landed, taken = (Witness.of(question, story.ask) for _ in range(2))
-    for chapter, record in zip(story.chapters, records, strict=True):
-        moment = chapter.moment
+    question, found = scenario.kind.question, []
+    landed, taken = (Witness.of(question, scenario.ask) for _ in range(2))
+    for given, record in zip(scenario.inputs, records, strict=True):
+        moment = given.moment
         complete = replace(moment, missing=frozenset(), owed=False)
-        seen = synopses(landed.summary, moment, story.ask, chapter.events)
+        seen = synopses(landed.summary, moment, scenario.ask, given.events)
         landed.observe(complete, seen)
         taken.observe(moment, seen)
         partial = is_partial(moment, record.answers)
@@ -211,35 +211,35 @@ def verdicts(story: Story, records: Sequence[Record]) -> list[tuple[int, Verdict
     return found
 
 
-def shuffled(story: Story, rng: Random) -> Story:
-    """The same story with every mapping in another order."""
+def shuffled(scenario: Scenario, rng: Random) -> Scenario:
+    """The same scenario with every mapping in another order."""
 
     def mixed(pairs: dict[str, Any]) -> dict[str, Any]:
         return dict(rng.sample(list(pairs.items()), len(pairs)))
 
-    chapters = []
-    for chapter in story.chapters:
-        sites = tuple(rng.sample(chapter.moment.sites, len(chapter.moment.sites)))
-        moment = replace(chapter.moment, sites=sites)
-        chapters.append(Chapter(moment, chapter.events, mixed(chapter.arriving), mixed(chapter.expiring)))
-    return replace(story, chapters=chapters)
+    inputs = []
+    for given in scenario.inputs:
+        sites = tuple(rng.sample(given.moment.sites, len(given.moment.sites)))
+        moment = replace(given.moment, sites=sites)
+        inputs.append(EpochInput(moment, given.events, mixed(given.arriving), mixed(given.expiring)))
+    return replace(scenario, inputs=inputs)
 
 
 def digest(records: Iterable[Record]) -> str:
     return hashlib.sha256(repr([record.plain() for record in records]).encode()).hexdigest()
 
 
-def digests(story: Story, records: Sequence[Record]) -> str:
-    """A line about a story, and about its second part as told after a restart."""
-    after = restored(story, records, 10).go_on(story.chapters[10:])
-    return f"{story.kind.question.name} {story.kind.name} {digest(records)} {digest(after)}"
+def digests(scenario: Scenario, records: Sequence[Record]) -> str:
+    """A line about a scenario, and about its second part as told after a restart."""
+    after = restored(scenario, records, 10).go_on(scenario.inputs[10:])
+    return f"{scenario.kind.question.name} {scenario.kind.name} {digest(records)} {digest(after)}"
 
 
 def main() -> None:
     for kind in subjects():
         for seed in DIGESTED:
-            story = tell(kind, seed)
-            print(digests(story, read(story)))
+            scenario = draw_scenario(kind, seed)
+            print(digests(scenario, run_scenario(scenario)))
 
 
 if __name__ == "__main__":

@@ -12,16 +12,16 @@ from monitoring_lib.errors import CodecError
 from monitoring_lib.methods import Method
 from monitoring_lib.network import is_site
 from monitoring_lib.states import Kept, restore
-from tests.laws.method_driver import read, subjects, tell
+from tests.laws.method_driver import draw_scenario, run_scenario, subjects
 
 every_method = pytest.mark.parametrize("kind", subjects(), ids=lambda kind: f"{kind.question.name}/{kind.name}")
 
 
 def frames(kind: type[Method]) -> dict[type[Image], list[bytes]]:
-    """Real images of every letter and state class of the method, those of one story, whole."""
+    """Real images of every letter and state class of the method, those of one scenario, whole."""
     found: dict[type[Image], list[bytes]] = {letter: [] for letter in kind.letters}
     by_kind = {letter.kind(): letter for letter in kind.letters}
-    for message in (message for record in read(tell(kind, seed=3)) for message in record.messages):
+    for message in (message for record in run_scenario(draw_scenario(kind, seed=3)) for message in record.messages):
         found[by_kind[message.kind]].append(message.payload)
     for state, rows in chains(kind):
         found.setdefault(state, []).extend(encode(restore(state, rows[: at + 1])) for at in range(len(rows)))
@@ -29,10 +29,10 @@ def frames(kind: type[Method]) -> dict[type[Image], list[bytes]]:
 
 
 def chains(kind: type[Method]) -> list[tuple[type[Image], list[Kept]]]:
-    """The rows of each node's state in one story, in order."""
-    story = tell(kind, seed=3)
-    method, kept = story.method(), dict[str, list[Kept]]()
-    for record in read(story):
+    """The rows of each node's state in one scenario, in order."""
+    scenario = draw_scenario(kind, seed=3)
+    method, kept = scenario.method(), dict[str, list[Kept]]()
+    for record in run_scenario(scenario):
         for node, row in record.rows.items():
             kept.setdefault(node, []).extend([row] if row else [])
     return [((method.site if is_site(node) else method.role(node)).State, rows) for node, rows in kept.items()]

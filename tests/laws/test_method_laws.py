@@ -28,21 +28,21 @@ from tests.laws.method_driver import (
     DIGESTED,
     Record,
     Run,
-    Story,
+    Scenario,
     digest,
     digests,
-    read,
+    draw_scenario,
     restored,
+    run_scenario,
     shuffled,
     subjects,
-    tell,
     verdicts,
 )
 from tests.laws.questions import makers
 
 SEEDS = range(5)
 MORE_SEEDS = range(5, 25)
-"""Stories of `make test-long`."""
+"""Scenarios of `make test-long`."""
 every_method = pytest.mark.parametrize("kind", subjects(), ids=lambda kind: f"{kind.question.name}/{kind.name}")
 every_story = pytest.mark.parametrize(
     "seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.long) for seed in MORE_SEEDS)]
@@ -50,9 +50,9 @@ every_story = pytest.mark.parametrize(
 
 
 @cache
-def told(kind: type[Method], seed: int) -> tuple[Story, list[Record]]:
-    story = tell(kind, seed)
-    return story, read(story)
+def recorded(kind: type[Method], seed: int) -> tuple[Scenario, list[Record]]:
+    scenario = draw_scenario(kind, seed)
+    return scenario, run_scenario(scenario)
 
 
 def assert_same(found: Sequence[Record], expected: Sequence[Record]) -> None:
@@ -63,27 +63,27 @@ def assert_same(found: Sequence[Record], expected: Sequence[Record]) -> None:
             assert not differing, f"{part} differ first in record {at}: {differing[0]}"
 
 
-def test_every_question_found_has_a_maker_of_stories() -> None:
+def test_every_question_found_has_a_maker_of_scenarios() -> None:
     assert set(protocols.questions()) <= set(makers()), "add a module to tests/laws/questions for the new question"
 
 
 @every_method
-def test_stories_hold_what_the_laws_are_about(kind: type[Method]) -> None:
-    moments = [chapter.moment for seed in range(12) for chapter in told(kind, seed)[0].chapters]
+def test_scenarios_hold_what_the_laws_are_about(kind: type[Method]) -> None:
+    moments = [given.moment for seed in range(12) for given in recorded(kind, seed)[0].inputs]
     assert any(moment.missing for moment in moments)
     assert any(set(now.sites) > set(then.sites) for then, now in pairwise(moments))
     assert any(moment.owed for moment in moments)
     if "reset" in kind.question.windows:
         assert any(now.period > then.period for then, now in pairwise(moments))
-    assert sum(len(record.messages) for seed in range(12) for record in told(kind, seed)[1]) > 100
-    assert sum(len(record.answers) for seed in range(12) for record in told(kind, seed)[1]) > 100
+    assert sum(len(record.messages) for seed in range(12) for record in recorded(kind, seed)[1]) > 100
+    assert sum(len(record.answers) for seed in range(12) for record in recorded(kind, seed)[1]) > 100
 
 
 @every_story
 @every_method
 def test_every_deterministic_promise_is_kept_at_every_epoch(kind: type[Method], seed: int) -> None:
-    story, records = told(kind, seed)
-    found = verdicts(story, records)
+    scenario, records = recorded(kind, seed)
+    found = verdicts(scenario, records)
     assert found
     certain = [(epoch, verdict) for epoch, verdict in found if verdict.confidence == 1]
     assert [(epoch, verdict) for epoch, verdict in certain if not verdict.kept] == []
@@ -91,7 +91,7 @@ def test_every_deterministic_promise_is_kept_at_every_epoch(kind: type[Method], 
 
 @every_method
 def test_probable_promises_are_broken_no_more_often_than_they_say(kind: type[Method]) -> None:
-    runs = [Verdicts.of(verdict for _, verdict in verdicts(*told(kind, seed))) for seed in SEEDS]
+    runs = [Verdicts.of(verdict for _, verdict in verdicts(*recorded(kind, seed))) for seed in SEEDS]
     for confidence, shares in broken_shares(runs).items():
         assert sum(shares) <= most_broken(len(shares), confidence)
 
@@ -99,9 +99,9 @@ def test_probable_promises_are_broken_no_more_often_than_they_say(kind: type[Met
 @every_method
 def test_an_answer_is_partial_only_where_something_is_missing(kind: type[Method]) -> None:
     for seed in SEEDS:
-        story, records = told(kind, seed)
-        for chapter, record in zip(story.chapters, records, strict=True):
-            moment = chapter.moment
+        scenario, records = recorded(kind, seed)
+        for given, record in zip(scenario.inputs, records, strict=True):
+            moment = given.moment
             if moment.owed:
                 assert all(row.partial for row in record.answers)
             elif not moment.missing:
@@ -111,12 +111,12 @@ def test_an_answer_is_partial_only_where_something_is_missing(kind: type[Method]
 @every_method
 def test_nodes_leave_the_letters_that_they_are_handed_as_they_are(kind: type[Method]) -> None:
     for seed in SEEDS[:4]:
-        story, records = told(kind, seed)
-        method = story.method()
+        scenario, records = recorded(kind, seed)
+        method = scenario.method()
         role = method.role
         method.site = Watched(method.site)  # type: ignore[assignment]
         method.role = lambda node, role=role: Watched(role(node))  # type: ignore[method-assign]
-        assert_same(Run(method).go_on(story.chapters), records)
+        assert_same(Run(method).go_on(scenario.inputs), records)
 
 
 class Watched:
@@ -138,12 +138,12 @@ class Watched:
 @every_story
 @every_method
 def test_estimates_lie_inside_their_bounds_and_states_are_sound(kind: type[Method], seed: int) -> None:
-    story, records = told(kind, seed)
+    scenario, records = recorded(kind, seed)
     rows = [row for record in records for row in record.answers]
     assert [row for row in rows if not row.low <= row.estimate <= row.high or not 0 < row.confidence <= 1] == []
-    run = Run(story.method())
-    for chapter in story.chapters:
-        run.step(chapter)
+    run = Run(scenario.method())
+    for given in scenario.inputs:
+        run.step(given)
         for node, state in run.inner.states.items():
             assert list(run.method.role(node).faults(state)) == []
         for state in run.sites.states.values():
@@ -152,13 +152,13 @@ def test_estimates_lie_inside_their_bounds_and_states_are_sound(kind: type[Metho
 
 @every_method
 def test_whoever_publishes_can_say_why_it_is_valid(kind: type[Method]) -> None:
-    story = told(kind, SEEDS[0])[0]
-    run = Run(story.method())
-    for chapter in story.chapters:
-        record = run.step(chapter)
+    scenario = recorded(kind, SEEDS[0])[0]
+    run = Run(scenario.method())
+    for given in scenario.inputs:
+        record = run.step(given)
         for node in {row.node for row in record.answers}:
             states, role = (run.sites, run.method.site) if is_site(node) else (run.inner, run.method.role(node))
-            text = role.certificate(states.states[node], chapter.moment)
+            text = role.certificate(states.states[node], given.moment)
             assert text.endswith(".") or not kind.__module__.startswith("monitoring_lib.")
             assert not {"nan", "inf", "None"} & set(re.findall(r"\w+", text)), text
 
@@ -166,10 +166,10 @@ def test_whoever_publishes_can_say_why_it_is_valid(kind: type[Method]) -> None:
 @every_story
 @every_method
 def test_a_run_restored_from_rows_and_messages_goes_on_as_if_nothing_happened(kind: type[Method], seed: int) -> None:
-    story, records = told(kind, seed)
+    scenario, records = recorded(kind, seed)
     rng = Random(seed)
     for done in {1, rng.randrange(2, 20), rng.randrange(2, len(records))}:
-        after = restored(story, records, done).go_on(story.chapters[done:])
+        after = restored(scenario, records, done).go_on(scenario.inputs[done:])
         assert_same(after, records[done:])
 
 
@@ -177,9 +177,9 @@ def test_a_run_restored_from_rows_and_messages_goes_on_as_if_nothing_happened(ki
 def test_a_replay_that_differs_from_the_record_is_refused(kind: type[Method]) -> None:
     tried = 0
     for seed in SEEDS:
-        story, records = told(kind, seed)
+        scenario, records = recorded(kind, seed)
         for at, record in enumerate(records):
-            present = set(story.chapters[at].moment.present)
+            present = set(scenario.inputs[at].moment.present)
             said = [m for m in record.messages if m.round >= 1 and m.sender in present]
             for lost in said[:1]:
                 changed = replace(lost, payload=lost.payload[:-1])
@@ -187,27 +187,27 @@ def test_a_replay_that_differs_from_the_record_is_refused(kind: type[Method]) ->
                     messages = [message for message in record.messages if message is not lost] + forged
                     damaged = [*records[:at], replace(record, messages=messages), *records[at + 1 :]]
                     with pytest.raises(ProtocolError, match="replaying epoch"):
-                        restored(story, damaged, at + 1, only=lost.sender)
+                        restored(scenario, damaged, at + 1, only=lost.sender)
                     tried += 1
     assert tried or not _sites_reply(kind)
 
 
 def _sites_reply(kind: type[Method]) -> bool:
-    messages = [message for seed in SEEDS for record in told(kind, seed)[1] for message in record.messages]
+    messages = [message for seed in SEEDS for record in recorded(kind, seed)[1] for message in record.messages]
     return any(message.round >= 1 and is_site(message.sender) for message in messages)
 
 
 @every_story
 @every_method
 def test_an_epoch_in_which_nothing_changed_leaves_no_rows_and_no_messages(kind: type[Method], seed: int) -> None:
-    story, records = told(kind, seed)
+    scenario, records = recorded(kind, seed)
     if makers()[kind.question.name].restless:
         return
     quiet = 0
     for at in range(3, len(records)):
-        before = [chapter.moment for chapter in story.chapters[at - 3 : at]]
-        now = story.chapters[at].moment
-        silent = not any(chapter.arriving or chapter.expiring for chapter in story.chapters[at - 3 : at + 1])
+        before = [given.moment for given in scenario.inputs[at - 3 : at]]
+        now = scenario.inputs[at].moment
+        silent = not any(given.arriving or given.expiring for given in scenario.inputs[at - 3 : at + 1])
         settled = all(
             (then.period, then.sites, then.missing) == (now.period, now.sites, frozenset()) for then in before
         )
@@ -237,12 +237,12 @@ class RecordedSites:
 @every_story
 @every_method
 def test_inner_nodes_work_from_messages_alone(kind: type[Method], seed: int) -> None:
-    story, records = told(kind, seed)
-    run = Run(story.method())
-    for chapter, record in zip(story.chapters, records, strict=True):
+    scenario, records = recorded(kind, seed)
+    run = Run(scenario.method())
+    for given, record in zip(scenario.inputs, records, strict=True):
         sites = RecordedSites(record)
         run.rows = {node: row for node, row in record.rows.items() if is_site(node)}
-        again = run.settle(chapter, sites, sites.exchange(0, {}))
+        again = run.settle(given, sites, sites.exchange(0, {}))
         inner = Answers.of(row for row in record.answers if not is_site(row.node))
         assert_same([again], [replace(record, answers=inner)])
 
@@ -256,7 +256,7 @@ def test_processes_with_different_hash_seeds_say_and_store_the_same() -> None:
         env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.splitlines() == [digests(*told(kind, seed)) for kind in subjects() for seed in DIGESTED]
+    assert ended.stdout.splitlines() == [digests(*recorded(kind, seed)) for kind in subjects() for seed in DIGESTED]
 
 
 class Meddler:
@@ -293,60 +293,60 @@ class Meddler:
 @every_method
 def test_a_letter_changed_after_it_was_sent_changes_nothing(kind: type[Method]) -> None:
     for seed in SEEDS[:4]:
-        story, records = told(kind, seed)
-        method, sent = story.method(), []
+        scenario, records = recorded(kind, seed)
+        method, sent = scenario.method(), []
         role = method.role
         method.site = Meddler(method.site, sent)  # type: ignore[assignment]
         method.role = lambda node, role=role, sent=sent: Meddler(role(node), sent)  # type: ignore[method-assign]
-        assert_same(Run(method).go_on(story.chapters), records)
+        assert_same(Run(method).go_on(scenario.inputs), records)
         assert sent
 
 
 @every_story
 @every_method
 def test_the_order_of_rosters_and_mappings_does_not_matter(kind: type[Method], seed: int) -> None:
-    story, records = told(kind, seed)
-    assert_same(read(shuffled(story, Random(seed))), records)
+    scenario, records = recorded(kind, seed)
+    assert_same(run_scenario(shuffled(scenario, Random(seed))), records)
 
 
 @every_story
 @every_method
 def test_missing_sites_never_speak_and_are_sent_nothing_that_asks_for_an_answer(kind: type[Method], seed: int) -> None:
-    story, records = told(kind, seed)
-    for at, (chapter, record) in enumerate(zip(story.chapters, records, strict=True)):
-        missing = chapter.moment.missing
+    scenario, records = recorded(kind, seed)
+    for at, (given, record) in enumerate(zip(scenario.inputs, records, strict=True)):
+        missing = given.moment.missing
         assert not missing & {message.sender for message in record.messages}
         assert not missing & {row.node for row in record.answers}
         assert not missing & record.rows.keys()
         told_anyway = [(node, m) for m in record.messages for node in m.receivers if node in missing]
         if told_anyway and at:
-            states_now = restored(story, records, at).sites.states
-            awake = replace(chapter.moment, missing=frozenset())
+            states_now = restored(scenario, records, at).sites.states
+            awake = replace(given.moment, missing=frozenset())
             for node, message in told_anyway:
-                state = states_now.get(node) or story.method().site.start(node)
-                assert receive(story.method(), awake, node, state, [message], message.round + 1) == []
+                state = states_now.get(node) or scenario.method().site.start(node)
+                assert receive(scenario.method(), awake, node, state, [message], message.round + 1) == []
 
 
 @every_method
 def test_letters_of_a_method_can_be_told_apart(kind: type[Method]) -> None:
     assert len({letter.TAG for letter in kind.letters}) == len(kind.letters)
     assert len({letter.kind() for letter in kind.letters}) == len(kind.letters)
-    used = {message.kind for seed in SEEDS for record in told(kind, seed)[1] for message in record.messages}
+    used = {message.kind for seed in SEEDS for record in recorded(kind, seed)[1] for message in record.messages}
     assert used <= {letter.kind() for letter in kind.letters}
 
 
 @every_method
 def test_bytes_and_entries_of_the_ledger_are_those_of_the_letters(kind: type[Method]) -> None:
     for seed in SEEDS:
-        story, records = told(kind, seed)
+        scenario, records = recorded(kind, seed)
         for message in (message for record in records for message in record.messages):
             assert message.bytes == len(message.payload) * message.links
-            assert message.entries == message.delivery(story.kind.letters).letter.entries * message.links
+            assert message.entries == message.delivery(scenario.kind.letters).letter.entries * message.links
 
 
 @every_method
 def test_states_stay_readable_as_rows(kind: type[Method]) -> None:
-    story, records = told(kind, 1)
+    scenario, records = recorded(kind, 1)
     firsts = [next(r.rows[node] for r in records if r.rows.get(node)) for node in records[-1].rows]
     assert all(isinstance(row, states.Kept) and row.form == "base" for row in firsts)
-    assert digest(records) == digest(read(story))
+    assert digest(records) == digest(run_scenario(scenario))

@@ -16,8 +16,8 @@ def zipf(seed: int, events: int = 20_000) -> np.ndarray:
     return np.minimum(np.random.default_rng(seed).zipf(1.2, events), 5000)
 
 
-def test_the_texts_size_is_the_smallest_that_keeps_error_and_confidence() -> None:
-    """Section 3 of the text: ceil(ln 1 / delta) rows of ceil(e / epsilon) columns."""
+def test_the_papers_size_is_the_smallest_that_keeps_error_and_confidence() -> None:
+    """Section 3 of the paper: ceil(ln 1 / delta) rows of ceil(e / epsilon) columns."""
     sketch = CountMin.for_error(0.01, 0.99)
     assert sketch.table.shape == (5, 272)
     assert sketch.rows.error <= 0.01

@@ -27,7 +27,7 @@ def sampled(items: object, capacity: int = 100, seed: int = 42, weights: object 
 
 
 def by_hand(items: list[int], capacity: int, seed: int) -> tuple[int, dict[int, int]]:
-    """The text's algorithm, one item at a time: raise the level while the sample is too large, and prune."""
+    """The paper's algorithm, one item at a time: raise the level while the sample is too large, and prune."""
     level, kept = 0, Counter[int]()
     zeros = {item: (h & -h).bit_length() - 1 for item, h in hashes_of(items, seed).items()}
     for item in items:

@@ -45,7 +45,7 @@ def fed(make: Any, events: tuple[np.ndarray, np.ndarray, np.ndarray], *args: flo
     return sketch
 
 
-def test_the_texts_sizes() -> None:
+def test_the_papers_sizes() -> None:
     """Theorems 1 to 3: e (1 + error) / error columns; counters of error, of sqrt(1 + error) - 1; doubt shared."""
     point, product = (EcmSketch.for_error(0.1, 0.9, 10, use=use) for use in ("point", "inner-product"))
     assert (point.rows.depth, point.rows.width) == (product.rows.depth, product.rows.width) == (3, 30)

@@ -28,7 +28,7 @@ def sketched(items: object, bitmaps: int = 64, seed: int = 42) -> FM:
     return sketch
 
 
-def test_the_texts_estimator_says_434_for_an_empty_sketch_of_336_bitmaps_and_ours_says_0() -> None:
+def test_the_papers_estimator_says_434_for_an_empty_sketch_of_336_bitmaps_and_ours_says_0() -> None:
     empty = FM.of_size(336)
     assert round(empty.estimate("pcsa")) == 434
     assert empty.estimate() == 0.0

@@ -12,7 +12,7 @@ from monitoring_lib.synopses.misra_gries import MisraGries
 
 
 def text_leaf(often: str, seldom: str) -> list[str]:
-    """One leaf of the text's example, 100 events: A 9 times, 13 items 6 times, 13 others once."""
+    """One leaf of the paper's example, 100 events: A 9 times, 13 items 6 times, 13 others once."""
     return ["A"] * 9 + [f"{often}{i}" for i in range(13)] * 6 + [f"{seldom}{i}" for i in range(13)]
 
 
@@ -30,7 +30,7 @@ def assert_promise(synopsis: LossyCounting | MisraGries, exact: Counter[object])
         assert synopsis.bound(item).holds(exact[item])  # type: ignore[arg-type]
 
 
-def test_the_texts_example() -> None:
+def test_the_papers_example() -> None:
     """Section 2.1.1, table 2: with a tolerance of 0.03 a leaf sends A as 6 and the B's as 3; with 0.05, 4 and
     1."""
     leaf = text_leaf("B", "C")

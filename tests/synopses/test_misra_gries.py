@@ -18,7 +18,7 @@ def counted(items: object, capacity: int) -> MisraGries:
 
 
 def test_takes_off_the_first_count_that_does_not_fit() -> None:
-    """Algorithm 1b on the text's leaf: with room for 13 counters the 14th largest, a B, is taken off all."""
+    """Algorithm 1b on the paper's leaf: with room for 13 counters the 14th largest, a B, is taken off all."""
     synopsis = counted(text_leaf("B", "C"), 13)
     assert dict(synopsis) == {"A": 3}
     assert synopsis.lowered == 6

@@ -49,7 +49,7 @@ def overstated_merge(parts: list[ExponentialHistogram]) -> ExponentialHistogram:
 
 
 def test_the_worst_merge_of_two_levels_turns_125_into_383() -> None:
-    """It exceeds the text's bound for two levels, 2 * 0.5 * 1.5 + 0.5, and keeps the true one, 1.5 ** 3 - 1."""
+    """It exceeds the paper's bound for two levels, 2 * 0.5 * 1.5 + 0.5, and keeps the true one, 1.5 ** 3 - 1."""
     inner = [
         overstated_merge([overstated(size) for size in sizes])
         for sizes in ([64, 16, 4, 4], [16, 4, 2, 2], [4, 2, 1], [2, 2], [2])
@@ -169,7 +169,7 @@ def test_a_merged_counter_goes_on_counting(make: Any) -> None:
 
 @both
 def test_windows_that_count_arrivals_are_not_merged(make: Any) -> None:
-    """Figure 2 of the text: the last 100 arrivals of both streams may hold anything from one to nine true bits."""
+    """Figure 2 of the paper: the last 100 arrivals of both streams may hold anything from one to nine true bits."""
     first, second = (make(0.5, 1000, basis="count") for _ in range(2))
     first.update([0] * 499 + [1] + [0] * 499 + [1])
     second.update(np.isin(np.arange(1, 1001), [900, 950, 980, 990, 1000]).astype(np.int64))

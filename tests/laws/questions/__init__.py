@@ -18,7 +18,7 @@ from monitoring_lib.methods import Ask, Method
 from monitoring_lib.summaries import Cell
 
 EPOCH = 60_000_000
-"""Microseconds of an epoch in a story."""
+"""Microseconds of an epoch in a scenario."""
 
 Event = dict[str, Any]
 """Texts by key (item, by, …), `tick` as a number counted from the origin, `value` (None: no reading)."""

@@ -79,11 +79,13 @@ def heavy(rng: Random) -> Epochs:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("decay", ["0.6", "0.9", "1"])
-@pytest.mark.parametrize("story", [spread_thin, waves, lopsided, heavy])
-def test_no_epoch_breaks_the_promise(variant: Callable[..., Method], decay: str, story: Callable[..., Epochs]) -> None:
+@pytest.mark.parametrize("scenario", [spread_thin, waves, lopsided, heavy])
+def test_no_epoch_breaks_the_promise(
+    variant: Callable[..., Method], decay: str, scenario: Callable[..., Epochs]
+) -> None:
     listed = 0
     for support, error in (("0.1", "0.1"), ("0.1", "0.03")):
-        steps = run(variant(support, error, decay, {"fanout": 3}), story(Random(5)))
+        steps = run(variant(support, error, decay, {"fanout": 3}), scenario(Random(5)))
         assert broken(steps) == []
         listed += sum(len(items(step)) for step in steps)
     assert listed
@@ -187,9 +189,9 @@ def test_a_mutation_of_the_protocol_is_caught(
     change(monkeypatch)
     found = [
         verdict
-        for story in (spread_thin, waves, lopsided)
+        for scenario in (spread_thin, waves, lopsided)
         for decay in ("0.9", "1")
-        for verdict in broken(run(variant("0.1", "0.03", decay, {"fanout": 3}), story(Random(5))))
+        for verdict in broken(run(variant("0.1", "0.03", decay, {"fanout": 3}), scenario(Random(5))))
     ]
     assert found, what
 

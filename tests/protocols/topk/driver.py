@@ -152,7 +152,7 @@ class Run:
 
 
 @dataclass
-class Story:
+class Scenario:
     """A made-up stream: sites, and epochs of events, with the sites that are missing in each."""
 
     window: Window
@@ -160,7 +160,7 @@ class Story:
     epochs: list[tuple[Epoch, frozenset[str], tuple[str, ...]]]
 
 
-def story(chance: random.Random, epochs: int = 12) -> Story:
+def draw_scenario(chance: random.Random, epochs: int = 12) -> Scenario:
     """Jumps, ties, silent epochs, items that vanish and return, sites that join, go missing or leave."""
     order = chance.choice(["largest", "largest", "largest", "smallest"])
     signed = chance.random() < 0.3
@@ -201,12 +201,12 @@ def story(chance: random.Random, epochs: int = 12) -> Story:
                     happened[item] = value
             events[site] = happened
         told.append((events, missing, roster))
-    return Story(window, params, told)
+    return Scenario(window, params, told)
 
 
-def run_story(tale: Story, method: type[TopKMethod], options: Any = None, restored: bool = False) -> Run:
-    run = Run(method(ask_for(method, tale.window, options=options, **tale.params)), restored)
-    for events, missing, roster in tale.epochs:
+def run_scenario(scenario: Scenario, method: type[TopKMethod], options: Any = None, restored: bool = False) -> Run:
+    run = Run(method(ask_for(method, scenario.window, options=options, **scenario.params)), restored)
+    for events, missing, roster in scenario.epochs:
         run.step(events, missing, roster)
     return run
 
@@ -216,25 +216,25 @@ def values_of(answers: Iterable[Answer]) -> list[tuple[str, float, float]]:
 
 
 def assert_told_apart(
-    patched: Callable[[pytest.MonkeyPatch], None], seeds: Iterable[int], run: Callable[[Story], object]
+    patched: Callable[[pytest.MonkeyPatch], None], seeds: Iterable[int], run: Callable[[Scenario], object]
 ) -> None:
-    """Some story breaks what was patched and not what is there: the two are not the same."""
+    """Some scenario breaks what was patched and not what is there: the two are not the same."""
     for seed in seeds:
-        tale = story(random.Random(seed))
-        if tale.params["order"] != "largest":
+        scenario = draw_scenario(random.Random(seed))
+        if scenario.params["order"] != "largest":
             continue
         with pytest.MonkeyPatch.context() as patch:
             patched(patch)
-            if _holds(tale, run):
+            if _holds(scenario, run):
                 continue
-        assert _holds(tale, run)
+        assert _holds(scenario, run)
         return
-    pytest.fail("no story tells the two apart")
+    pytest.fail("no scenario tells the two apart")
 
 
-def _holds(tale: Story, run: Callable[[Story], object]) -> bool:
+def _holds(scenario: Scenario, run: Callable[[Scenario], object]) -> bool:
     try:
-        run(tale)
+        run(scenario)
     except (BrokenPromiseError, ProtocolError):
         return False
     return True

@@ -11,7 +11,7 @@ from monitoring_lib.epochs import Window
 from monitoring_lib.methods import Ask
 from monitoring_lib.protocols import methods
 from monitoring_lib.protocols.topk.question import TopKParams
-from tests.protocols.topk.driver import Run, ask_for, story
+from tests.protocols.topk.driver import Run, ask_for, draw_scenario
 from tests.protocols.topk.test_promise import OPTIONS
 
 pytestmark = pytest.mark.slow
@@ -24,16 +24,20 @@ def test_answers_stay_valid_when_k_and_the_tolerance_change(name: str) -> None:
     kind = FAMILY[name]
     for seed in range(80):
         chance = Random(seed + 40_000)
-        tale = story(chance)
-        run = Run(kind(ask_for(kind, tale.window, **tale.params)))
-        for events, missing, roster in tale.epochs:
+        scenario = draw_scenario(chance)
+        run = Run(kind(ask_for(kind, scenario.window, **scenario.params)))
+        for events, missing, roster in scenario.epochs:
             if chance.random() < 0.4:
-                params = {**tale.params, "k": chance.choice([1, 2, 3, 6]), "tolerance": chance.choice([0, 1, 9, 500])}
-                run.change(kind(ask_for(kind, tale.window, **params)))
+                params = {
+                    **scenario.params,
+                    "k": chance.choice([1, 2, 3, 6]),
+                    "tolerance": chance.choice([0, 1, 9, 500]),
+                }
+                run.change(kind(ask_for(kind, scenario.window, **params)))
             try:
                 run.step(events, missing, roster)
             except Exception as error:
-                error.add_note(f"story {seed} of {name}: {tale.params}, {tale.window}")
+                error.add_note(f"scenario {seed} of {name}: {scenario.params}, {scenario.window}")
                 raise
 
 
@@ -42,17 +46,19 @@ def test_answers_stay_valid_when_options_change(name: str) -> None:
     kind, changed = FAMILY[name], 0
     for seed in range(60):
         chance = Random(seed + 60_000)
-        tale = story(chance)
-        run = Run(kind(ask_for(kind, tale.window, **tale.params)))
-        for events, missing, roster in tale.epochs:
-            now = kind(ask_for(kind, tale.window, options=chance.choice(OPTIONS[name]), **tale.params))
+        scenario = draw_scenario(chance)
+        run = Run(kind(ask_for(kind, scenario.window, **scenario.params)))
+        for events, missing, roster in scenario.epochs:
+            now = kind(ask_for(kind, scenario.window, options=chance.choice(OPTIONS[name]), **scenario.params))
             if now.continues(run.method.ask):
                 run.change(now)
                 changed += 1
             try:
                 run.step(events, missing, roster)
             except Exception as error:
-                error.add_note(f"story {seed} of {name} with {now.ask.options}: {tale.params}, {tale.window}")
+                error.add_note(
+                    f"scenario {seed} of {name} with {now.ask.options}: {scenario.params}, {scenario.window}"
+                )
                 raise
     assert changed
 

@@ -19,7 +19,7 @@ from monitoring_lib.protocols.topk.constraints.reallocation import Reallocation
 from monitoring_lib.protocols.topk.constraints.resolution import Resolution
 from monitoring_lib.protocols.topk.constraints.site import ConstraintsSite
 from monitoring_lib.protocols.topk.constraints.state import ConstraintsCoordinatorState, ConstraintsSiteState
-from tests.protocols.topk.driver import Epoch, Run, ask_for, assert_told_apart, run_story, story
+from tests.protocols.topk.driver import Epoch, Run, ask_for, assert_told_apart, draw_scenario, run_scenario
 
 
 def run_of(options: dict[str, Any] | None = None, window: Window | None = None, **params: Any) -> Run:
@@ -204,9 +204,14 @@ def test_both_invariants_hold_in_whole_numbers_after_every_reallocation(
     monkeypatch.setattr(Resolution, "_apply", looking)
     for seed in range(60):
         chance = Random(seed + 300)
-        tale, options = story(chance), chance.choice([{}, {"joint": True}, {"long_list": 2}, {"held_back": "0.3"}])
-        tale.epochs = [(_times(factor, events), *more) for events, *more in tale.epochs if _largest(events) < 10**6]
-        run_story(tale, Constraints, options)
+        scenario, options = (
+            draw_scenario(chance),
+            chance.choice([{}, {"joint": True}, {"long_list": 2}, {"held_back": "0.3"}]),
+        )
+        scenario.epochs = [
+            (_times(factor, events), *more) for events, *more in scenario.epochs if _largest(events) < 10**6
+        ]
+        run_scenario(scenario, Constraints, options)
     assert looked > 100
     assert largest > 10 * factor
 
@@ -219,7 +224,7 @@ def _largest(events: Epoch) -> int:
     return max((abs(value) for happened in events.values() for value in happened.values()), default=0)
 
 
-# Readings of the paper that are not sound: each of them breaks on stories that the real one passes.
+# Readings of the paper that are not sound: each of them breaks on scenarios that the real one passes.
 
 
 def known_names_only(patch: pytest.MonkeyPatch) -> None:
@@ -266,11 +271,11 @@ def version_of_the_set_alone(patch: pytest.MonkeyPatch) -> None:
 def test_a_reading_that_is_not_sound_breaks_where_the_sound_one_holds(
     reading: Callable[[pytest.MonkeyPatch], None],
 ) -> None:
-    assert_told_apart(reading, range(400), lambda tale: run_story(tale, Constraints, {"long_list": None}))
+    assert_told_apart(reading, range(400), lambda scenario: run_scenario(scenario, Constraints, {"long_list": None}))
 
 
 def test_every_letter_can_be_read_back() -> None:
-    run = run_story(story(Random(11)), Constraints, {"relief": 0, "long_list": 1})
+    run = run_scenario(draw_scenario(Random(11)), Constraints, {"relief": 0, "long_list": 1})
     for settled in run.settled:
         for message in settled.messages:
             letter = decode(message.payload, *Constraints.letters)

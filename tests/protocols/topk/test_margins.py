@@ -20,7 +20,7 @@ from monitoring_lib.protocols.topk.margins.coordinator import MarginsCoordinator
 from monitoring_lib.protocols.topk.margins.letters import FirstValues, ItemWidths, Raise
 from monitoring_lib.protocols.topk.margins.state import MarginsCoordinatorState
 from monitoring_lib.protocols.topk.margins.upkeep import filled
-from tests.protocols.topk.driver import Run, ask_for, assert_told_apart, run_story, story
+from tests.protocols.topk.driver import Run, ask_for, assert_told_apart, draw_scenario, run_scenario
 
 NOTHING_UNTOLD = {"untracked": 0, "granted": 0}
 
@@ -40,8 +40,8 @@ def kinds(messages_: list[Message]) -> list[str]:
 @pytest.mark.slow
 def test_with_nothing_left_untold_it_is_caching_entry_for_entry() -> None:
     for seed in range(150):
-        tale = story(Random(seed + 5000))
-        ours, theirs = run_story(tale, Margins, NOTHING_UNTOLD), run_story(tale, Caching)
+        scenario = draw_scenario(Random(seed + 5000))
+        ours, theirs = run_scenario(scenario, Margins, NOTHING_UNTOLD), run_scenario(scenario, Caching)
         for one, other in zip(ours.settled, theirs.settled, strict=True):
             assert [(m.sender, m.payload) for m in one.messages] == [(m.sender, m.payload) for m in other.messages]
             assert [a.key for a in one.answers if a.rank] == [a.key for a in other.answers if a.rank]
@@ -108,7 +108,7 @@ def the_epochs_in_which_nobody_speaks(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("left_out", [the_item_nobody_has_named, the_epochs_in_which_nobody_speaks])
 def test_what_the_test_must_not_leave_out(left_out: Callable[[pytest.MonkeyPatch], None]) -> None:
-    assert_told_apart(left_out, range(3000, 3300), lambda tale: run_story(tale, Margins))
+    assert_told_apart(left_out, range(3000, 3300), lambda scenario: run_scenario(scenario, Margins))
 
 
 def test_a_site_tells_its_2k_largest_at_first_and_keeps_what_is_below_to_itself() -> None:
@@ -139,8 +139,8 @@ def test_a_level_that_is_above_its_part_is_left_and_the_others_share_the_rest() 
 def test_an_unnamed_item_that_might_be_a_member_brings_the_thresholds_down() -> None:
     run = run_of(k=1)
     run.step({"a": {"x": 100}, "b": {"x": 100}})
-    tale: list[dict[str, dict[str, int]]] = [{"a": {"x": -99}, "b": {"x": -99, "y": 30}}]
-    run.step(tale[0])
+    scenario: list[dict[str, dict[str, int]]] = [{"a": {"x": -99}, "b": {"x": -99, "y": 30}}]
+    run.step(scenario[0])
     assert "lower" in kinds(run.settled[-1].messages)
     assert [row.key for row in run.settled[-1].answers] == ["y"]
 
@@ -183,10 +183,10 @@ def test_what_a_missing_site_may_hold_makes_the_answer_partial_with_a_bound_that
 @pytest.mark.parametrize("order", ["largest", "smallest"])
 def test_both_ends_hold_the_same_numbers_after_every_epoch(order: str) -> None:
     for seed in range(60):
-        tale = story(Random(seed + 9000))
-        tale.params["order"] = order
-        run = Run(Margins(ask_for(Margins, tale.window, **tale.params)))
-        for events, missing, roster in tale.epochs:
+        scenario = draw_scenario(Random(seed + 9000))
+        scenario.params["order"] = order
+        run = Run(Margins(ask_for(Margins, scenario.window, **scenario.params)))
+        for events, missing, roster in scenario.epochs:
             run.step(events, missing, roster)
             coordinator = run.network.inner.states[COORDINATOR]
             for site in roster:

@@ -1,8 +1,8 @@
 """The promise of every method against exact sums, over made-up streams of every kind.
 
-A story has jumps, ties, silent epochs, items that vanish and return, more members asked for than items there
+A scenario has jumps, ties, silent epochs, items that vanish and return, more members asked for than items there
 are, a single site, sites that join, go missing, leave; growing, with a reset, sliding; signed, smallest. Every
-third story is stored and read back after every epoch.
+third scenario is stored and read back after every epoch.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pytest
 from monitoring_lib.epochs import Window
 from monitoring_lib.protocols import methods
 from monitoring_lib.protocols.topk.family import TopKMethod
-from tests.protocols.topk.driver import Run, ask_for, run_story, story
+from tests.protocols.topk.driver import Run, ask_for, draw_scenario, run_scenario
 
 pytestmark = pytest.mark.slow
 
-STORIES = 100
+SCENARIOS = 100
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "caching": [{}],
     "requery": [{}],
@@ -52,14 +52,14 @@ def test_every_method_of_the_family_is_tried() -> None:
 def test_every_set_is_valid_and_every_total_within_its_bounds(name: str, lot: int) -> None:
     method = FAMILY[name]
     assert issubclass(method, TopKMethod)
-    for number in range(STORIES):
+    for number in range(SCENARIOS):
         seed = 1000 * lot + number
         chance = Random(seed)
-        tale, options = story(chance), chance.choice(OPTIONS[name])
+        scenario, options = draw_scenario(chance), chance.choice(OPTIONS[name])
         try:
-            run_story(tale, method, options, restored=number % 3 == 0)
+            run_scenario(scenario, method, options, restored=number % 3 == 0)
         except Exception as error:
-            error.add_note(f"story {seed} of {name} with {options}: {tale.params}, {tale.window}")
+            error.add_note(f"scenario {seed} of {name} with {options}: {scenario.params}, {scenario.window}")
             raise
 
 
@@ -67,11 +67,11 @@ def test_every_set_is_valid_and_every_total_within_its_bounds(name: str, lot: in
 def test_an_answer_is_partial_only_while_a_site_is_missing(name: str) -> None:
     partial = 0
     for seed in range(60):
-        tale = story(Random(seed + 77_000))
-        run = run_story(tale, FAMILY[name])  # type: ignore[arg-type]
-        for settled, (_, missing, _) in zip(run.settled, tale.epochs, strict=True):
+        scenario = draw_scenario(Random(seed + 77_000))
+        run = run_scenario(scenario, FAMILY[name])  # type: ignore[arg-type]
+        for settled, (_, missing, _) in zip(run.settled, scenario.epochs, strict=True):
             flags = set(settled.answers.column("partial"))
-            assert flags <= ({True} if tale.window.length else {False, True}) if missing else flags <= {False}
+            assert flags <= ({True} if scenario.window.length else {False, True}) if missing else flags <= {False}
             partial += True in flags
     if name != "caching":  # whose copies are as close as ever while a site is missing
         assert partial
@@ -96,18 +96,22 @@ def test_as_the_largest_only_sums_above_zero_are_published(name: str) -> None:
     fallen = 0
     for seed in range(150):
         chance = Random(seed + 91_000)
-        tale, options = story(chance), chance.choice(OPTIONS[name])
-        tale.params |= {"order": "largest", "k": chance.choice([2, 5, 40]), "tolerance": chance.choice([0, 0, 4, 30])}
+        scenario, options = draw_scenario(chance), chance.choice(OPTIONS[name])
+        scenario.params |= {
+            "order": "largest",
+            "k": chance.choice([2, 5, 40]),
+            "tolerance": chance.choice([0, 0, 4, 30]),
+        }
         method = FAMILY[name]
-        run = Run(method(ask_for(method, tale.window, options=options, **tale.params)))  # type: ignore[arg-type]
-        exact = name in ("constraints", "requery") or tale.params["tolerance"] == 0
+        run = Run(method(ask_for(method, scenario.window, options=options, **scenario.params)))  # type: ignore[arg-type]
+        exact = name in ("constraints", "requery") or scenario.params["tolerance"] == 0
         known: set[str] = set()
-        for events, missing, roster in tale.epochs:
+        for events, missing, roster in scenario.epochs:
             rows = [row for row in run.step(events, missing, roster) if row.rank is not None]
             sums = run.sums
             assert all(row.estimate > 0 for row in rows), (seed, options)
             if not missing:
-                lowest = 0 if exact else -tale.params["tolerance"]
+                lowest = 0 if exact else -scenario.params["tolerance"]
                 assert all(sums.get(row.key, 0) > lowest for row in rows), (seed, options)
             known.update(item for happened in events.values() for item in happened)
             fallen += sum(sums.get(item, 0) <= 0 for item in known)

@@ -23,7 +23,7 @@ from monitoring_lib.protocols.topk.margins import Margins
 from monitoring_lib.protocols.topk.methods import METHODS
 from monitoring_lib.protocols.topk.question import TopK, TopKParams, within_share
 from monitoring_lib.topology import Star
-from tests.protocols.topk.driver import Run, ask_for, run_story, story
+from tests.protocols.topk.driver import Run, ask_for, draw_scenario, run_scenario
 from tests.protocols.topk.test_promise import OPTIONS
 
 SHARES = ["0", "0.001", "0.02", "0.3"]
@@ -46,15 +46,19 @@ def kinds(run: Run) -> list[str]:
 def test_totals_are_within_their_share_over_stories_of_every_kind(method: type[TopKMethod]) -> None:
     for seed in range(160):
         chance = Random(seed + 61_000)
-        tale, options, share = story(chance), chance.choice(OPTIONS[method.name]), chance.choice(SHARES)
-        run = Run(method(ask_for(method, tale.window, options=options, totals=share, **tale.params)), seed % 3 == 0)
+        scenario, options, share = draw_scenario(chance), chance.choice(OPTIONS[method.name]), chance.choice(SHARES)
+        run = Run(
+            method(ask_for(method, scenario.window, options=options, totals=share, **scenario.params)), seed % 3 == 0
+        )
         try:
-            for events, missing, roster in tale.epochs:
+            for events, missing, roster in scenario.epochs:
                 run.step(events, missing, roster)
                 if not missing:
                     assert_close(run, share)
         except Exception as error:
-            error.add_note(f"story {seed} of {method.name} with {options}, {share}: {tale.params}, {tale.window}")
+            error.add_note(
+                f"scenario {seed} of {method.name} with {options}, {share}: {scenario.params}, {scenario.window}"
+            )
             raise
 
 
@@ -99,12 +103,12 @@ def test_totals_are_within_their_share_on_real_traces(
 @pytest.mark.parametrize("method", [Margins, Caching])
 def test_nobody_is_polled_where_totals_are_close_enough(method: type[TopKMethod]) -> None:
     for seed in range(40):
-        tale = story(Random(seed + 67_000))
-        tale.params["tolerance"] = 0
+        scenario = draw_scenario(Random(seed + 67_000))
+        scenario.params["tolerance"] = 0
         options = {"untracked": 0, "granted": 0} if method is Margins else None
-        plain = run_story(tale, method, options)
-        tale.params["totals"] = "0.01"
-        assert plain.told == run_story(tale, method, options).told
+        plain = run_scenario(scenario, method, options)
+        scenario.params["totals"] = "0.01"
+        assert plain.told == run_scenario(scenario, method, options).told
 
 
 def test_as_many_sites_are_polled_as_it_takes() -> None:
@@ -150,11 +154,11 @@ def test_what_a_missing_site_leaves_open_is_closed_when_it_is_back(method: type[
 @pytest.mark.parametrize("method", METHODS)
 def test_the_key_may_come_go_and_change_in_mid_chain(method: type[TopKMethod]) -> None:
     for seed in range(20):
-        tale = story(Random(seed + 69_000))
-        run = Run(method(ask_for(method, tale.window, **tale.params)))
-        for number, (events, missing, roster) in enumerate(tale.epochs):
+        scenario = draw_scenario(Random(seed + 69_000))
+        run = Run(method(ask_for(method, scenario.window, **scenario.params)))
+        for number, (events, missing, roster) in enumerate(scenario.epochs):
             share = [None, "0.02", "0.5"][number % 3]
-            run.change(method(ask_for(method, tale.window, totals=share, **tale.params)))
+            run.change(method(ask_for(method, scenario.window, totals=share, **scenario.params)))
             run.step(events, missing, roster)
             if share is not None and not missing:
                 assert_close(run, share)

@@ -12,13 +12,13 @@ from monitoring_lib.protocols.topk.caching.state import CachingCoordinatorState
 from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.methods import METHODS
 from monitoring_lib.unstored import Unstored
-from tests.protocols.topk.driver import Run, Story, ask_for, run_story, story
+from tests.protocols.topk.driver import Run, Scenario, ask_for, draw_scenario, run_scenario
 
-STORIES = 12
+SCENARIOS = 12
 
 
-def tales() -> list[Story]:
-    return [story(Random(seed + 41_000)) for seed in range(STORIES)]
+def scenarios() -> list[Scenario]:
+    return [draw_scenario(Random(seed + 41_000)) for seed in range(SCENARIOS)]
 
 
 def outcome(run: Run) -> list[Any]:
@@ -35,38 +35,38 @@ def test_every_field_of_a_state_is_stored(method: type[TopKMethod]) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_role_that_is_built_anew_in_every_epoch_says_and_publishes_the_same(method: type[TopKMethod]) -> None:
-    for tale in tales():
-        again = Run(method(ask_for(method, tale.window, **tale.params)))
-        for events, missing, roster in tale.epochs:
+    for scenario in scenarios():
+        again = Run(method(ask_for(method, scenario.window, **scenario.params)))
+        for events, missing, roster in scenario.epochs:
             again.change(method(again.method.ask))
             again.step(events, missing, roster)
-        assert outcome(again) == outcome(run_story(tale, method))
+        assert outcome(again) == outcome(run_scenario(scenario, method))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_two_roles_that_take_turns_with_one_state_do_not_leave_each_other_stale(method: type[TopKMethod]) -> None:
-    for tale in tales():
-        ask = ask_for(method, tale.window, **tale.params)
+    for scenario in scenarios():
+        ask = ask_for(method, scenario.window, **scenario.params)
         pair = [method(ask), method(ask)]
         again = Run(pair[0])
-        for number, (events, missing, roster) in enumerate(tale.epochs):
+        for number, (events, missing, roster) in enumerate(scenario.epochs):
             again.change(pair[number % 5 < 3])
             again.step(events, missing, roster)
-        assert outcome(again) == outcome(run_story(tale, method))
+        assert outcome(again) == outcome(run_scenario(scenario, method))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_role_serves_several_coordinators(method: type[TopKMethod]) -> None:
-    for tale in tales():
-        shared = method(ask_for(method, tale.window, **tale.params))
+    for scenario in scenarios():
+        shared = method(ask_for(method, scenario.window, **scenario.params))
         one, other = Run(shared), Run(shared)
-        for number, (events, missing, roster) in enumerate(tale.epochs):
+        for number, (events, missing, roster) in enumerate(scenario.epochs):
             one.step(events, missing, roster)
             if number:
-                before, away, sites = tale.epochs[number - 1]
+                before, away, sites = scenario.epochs[number - 1]
                 other.step(before, away, sites)
-        other.step(*tale.epochs[-1])
-        alone = run_story(tale, method)
+        other.step(*scenario.epochs[-1])
+        alone = run_scenario(scenario, method)
         assert outcome(one) == outcome(alone) == outcome(other)
 
 
