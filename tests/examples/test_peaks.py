@@ -63,7 +63,7 @@ def family(installed: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> I
         del sys.modules[module]
     protocols.methods.cache_clear()
     questions.makers.cache_clear()
-    laws.told.cache_clear()
+    laws.recorded.cache_clear()
 
 
 def test_its_methods_are_found_beside_the_others_and_keep_the_laws(family: dict[str, type[Method]]) -> None:
