@@ -11,8 +11,8 @@ from monitoring_lib.tables import TABLES, Table
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "tables.md"
 _HEAD = """# Tables
 
-Every Delta table with its columns. This page is made from the declarations in `monitoring_lib/tables.py` and
-`monitoring_lib/table_words.py` by `python -m tools.tables`; the same words are comments of the Delta tables.
+Every Delta table with its columns. `python -m tools.tables` makes this page from the declarations in
+`monitoring_lib/tables`; the descriptions are also comments of the Delta tables.
 
 The sites' tables are written by Spark, the coordinator's by `deltalake`; both can be read with any tool. Readers
 ignore rows that no seal in `epochs` lists: `farwatch query --sql` shows only what is sealed.
@@ -30,9 +30,9 @@ def _table(table: Table) -> Iterator[str]:
     yield table.description
     yield ""
     where = "the sites" if table.at_sites else "the coordinator"
-    apart = f", files kept apart by `{table.partition}`" if table.partition else ""
+    by_day = f", partitioned by `{table.partition}`" if table.partition else ""
     key = ", ".join(f"`{name}`" for name in table.key)
-    yield f"Kept by {where}{apart}. A row among those of one write is identified by {key}."
+    yield f"Kept by {where}{by_day}. A row among those of one write is identified by {key}."
     yield ""
     yield "| column | type | meaning |"
     yield "|---|---|---|"

@@ -8,8 +8,8 @@ import pytest
 from deltalake import DeltaTable
 
 from jobs.lake.store import Store
-from monitoring_lib.table_words import COLUMNS, TABLES_IN_WORDS
 from monitoring_lib.tables import ANSWERS, TABLES, Table
+from monitoring_lib.tables.words import COLUMNS, TABLES_IN_WORDS
 from tools.tables import PAGE, page
 
 
