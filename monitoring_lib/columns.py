@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -139,6 +139,13 @@ def sorted_names(names: Iterable[Any]) -> tuple[Names, RowIndexes] | None:
     order = pc.sort_indices(found.column)
     found = Names(found.column.take(order))
     return (found, order.to_numpy().astype(np.intp)) if found.increase() else None
+
+
+def as_names(names: Collection[Any]) -> Names | None:
+    """None if one of them is no string."""
+    if isinstance(names, Names):
+        return names
+    return Names(names) if set(map(type, names)) <= {str} else None
 
 
 def as_integers(numbers: Any) -> NDArray[np.int64] | None:

@@ -7,20 +7,12 @@ from typing import Any
 
 import numpy as np
 from msgspec import Raw
-from msgspec.msgpack import Decoder, Ext
 from numpy.typing import NDArray
 
-from monitoring_lib.columns import Columns, as_integers, fits, sorted_names, unpack_integers
-from monitoring_lib.errors import CodecError
+from monitoring_lib.columns import Columns, as_integers, as_names, fits, sorted_names
 from monitoring_lib.names import MANY, Names
-from monitoring_lib.whole import BIG, big_of
+from monitoring_lib.tally_images import TallyName, TallyNumber, pack_entries, unpack_tally
 
-TallyName = str | tuple[str, ...]
-TallyNumber = int | float
-
-_PARTS = Decoder(tuple[bool, Raw, Raw, Raw])
-_NAMES = Decoder(list[str | tuple[str, ...]])
-_NUMBERS = Decoder(list[int | float | Ext])
 _SEARCH, _PASSES = 20, 8
 """What making a dict of the columns costs: as much as a search for one name in 20, or 8 passes over them."""
 _HALF = 2
@@ -58,7 +50,7 @@ class Tally:
     def get_all(self, names: Collection[TallyName]) -> list[Any]:
         """`get` for many."""
         if self._columns is not None:
-            columns, wanted = self._for_many(len(names)), _strings(names)
+            columns, wanted = self._for_many(len(names)), as_names(names)
             if columns is not None and wanted is not None:
                 found: list[int] = columns.numbers_at(columns.find(wanted)).tolist()
                 return found
@@ -117,7 +109,7 @@ class Tally:
         """`drop` for many."""
         if self._columns is not None:
             listed = names if isinstance(names, Names) else list(names)
-            columns, wanted = self._for_many(len(listed)), _strings(listed)
+            columns, wanted = self._for_many(len(listed)), as_names(listed)
             if columns is not None and wanted is not None:
                 rows = columns.find(wanted)
                 columns.remove(rows[rows >= 0])
@@ -193,37 +185,14 @@ class Tally:
         whole = self.forgotten or not changes_only
         if self._columns is not None:
             return self._columns.pack(whole, where)
-        names = sorted(self._entries if whole else self._touched & self._entries.keys())
-        dropped = [] if whole else sorted(self._touched - self._entries.keys())
-        numbers = [self._entries[name] for name in names]
-        if not (_are_names(names) and _are_names(dropped) and set(map(type, numbers)) <= {int, float}):
-            raise TypeError(f"{where}: a tally holds numbers by strings or tuples of strings")
-        return [whole, names, numbers, dropped]
+        return pack_entries(self._entries, self._touched, whole, where)
 
     @classmethod
     def unpack(cls, raw: Raw, where: str) -> Tally:
-        try:
-            whole, names, numbers, dropped = _PARTS.decode(raw)
-            tally = cls()
-            tally.forgotten = whole
-            if not tally._unpack_columns(names, numbers, dropped):
-                tally._entries = dict(zip(_NAMES.decode(names), _numbers(numbers), strict=True))
-                tally._touched = tally._entries.keys() | set(_NAMES.decode(dropped))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise CodecError(f"{where}: not a tally ({error})") from error
+        tally = cls()
+        tally.forgotten, tally._columns, tally._entries, tally._touched = unpack_tally(raw, where)
+        tally._patience = 0 if tally._columns is None else len(tally._columns)
         return tally
-
-    def _unpack_columns(self, names: Raw, numbers: Raw, dropped: Raw) -> bool:
-        """Whether there are enough names, and none but 64-bit numbers; else nothing is done."""
-        found, values = Names.of_many(names), unpack_integers(numbers)
-        if found is None or values is None or len(found) != len(values) or not found.increase():
-            return False
-        gone = Names.of_many(dropped) or _strings(_NAMES.decode(dropped))
-        if gone is None or not gone.increase():
-            return False
-        self._columns, self._patience = Columns(found, values), len(values)
-        self._columns.touch(gone)
-        return True
 
     def _put_one(self, name: TallyName, number: TallyNumber) -> bool:
         """Sets one name in the columns; False if there are none any more, or they cannot hold it."""
@@ -243,7 +212,7 @@ class Tally:
 
     def _put_many(self, names: Collection[Any], numbers: Any, adding: bool) -> bool:
         """Sets many names in the columns, or adds to them; False, and a dict, if that cannot be done there."""
-        columns, wanted, values = self._for_many(len(names)), _strings(names), as_integers(numbers)
+        columns, wanted, values = self._for_many(len(names)), as_names(names), as_integers(numbers)
         found = None if wanted is None else sorted_names(wanted)
         if columns is not None and found is not None and values is not None and len(values) == len(names):
             rows, order = columns.rows(found[0]), found[1]
@@ -274,7 +243,7 @@ class Tally:
 
     def _to_columns(self) -> None:
         """If all names are strings and all numbers have 64 bits."""
-        names, touched, values = _strings(self._entries), _strings(self._touched), as_integers(self._entries.values())
+        names, touched, values = as_names(self._entries), as_names(self._touched), as_integers(self._entries.values())
         if self._columns is not None or names is None or touched is None or values is None:
             return
         (names, order), (touched, _) = sorted_names(names), sorted_names(touched)  # type: ignore[misc]  # none twice
@@ -285,25 +254,6 @@ class Tally:
 
     def _plain(self) -> dict[Any, Any]:
         return self._entries if self._columns is None else dict(self._columns.items())
-
-
-def _strings(names: Collection[Any]) -> Names | None:
-    """None if one of them is no string."""
-    if isinstance(names, Names):
-        return names
-    return Names(names) if set(map(type, names)) <= {str} else None
-
-
-def _are_names(names: list[Any]) -> bool:
-    kinds = set(map(type, names))
-    return kinds <= {str} or (kinds <= {tuple} and all(type(part) is str for name in names for part in name))
-
-
-def _numbers(raw: Raw) -> list[TallyNumber]:
-    plain = _NUMBERS.decode(raw)
-    if any(isinstance(number, Ext) and number.code != BIG for number in plain):
-        raise ValueError("it holds what is not a number")
-    return [big_of(number) if isinstance(number, Ext) else number for number in plain]
 
 
 def _listed(numbers: Iterable[TallyNumber] | NDArray[np.int64]) -> Iterable[TallyNumber]:
