@@ -50,7 +50,7 @@ Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns(Generic[Row]):
+class _ColumnarRows(Generic[Row]):
     """Rows of one kind as an Arrow table; iterating makes an object of each."""
 
     table: pa.Table
@@ -101,7 +101,7 @@ class _Columns(Generic[Row]):
     __hash__ = None  # type: ignore[assignment]  # a table has none
 
 
-class Answers(_Columns[Answer]):
+class Answers(_ColumnarRows[Answer]):
     """What a node, or all of them, publishes for an epoch."""
 
     kind = Answer
@@ -123,7 +123,7 @@ class Answers(_Columns[Answer]):
         return bool(self.table.num_rows) and True in self.column("partial")
 
 
-class Verdicts(_Columns[Verdict]):
+class Verdicts(_ColumnarRows[Verdict]):
     """What the judge found of an epoch's answers."""
 
     kind = Verdict

@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Raw
 from numpy.typing import NDArray
 
-from monitoring_lib.columns import Columns, as_integers, as_names, fits, sorted_names
 from monitoring_lib.names import MANY, Names
+from monitoring_lib.tally_columns import TallyColumns, as_integers, as_names, fits, sorted_names
 from monitoring_lib.tally_images import TallyName, TallyNumber, pack_entries, unpack_tally
 
 _SEARCH, _PASSES = 20, 8
@@ -36,7 +36,7 @@ class Tally:
     def __init__(self, entries: Iterable[tuple[TallyName, TallyNumber]] = ()) -> None:
         self._entries: dict[TallyName, TallyNumber] = dict(entries)
         self._touched: set[TallyName] = set()
-        self._columns: Columns | None = None  # where there are columns, entries and touched are empty
+        self._columns: TallyColumns | None = None  # where there are columns, entries and touched are empty
         self._patience = 0
         self.forgotten = True
         """Whether everything before the last mark is gone: then the changes are the whole."""
@@ -225,14 +225,14 @@ class Tally:
         self._to_entries()
         return False
 
-    def _for_few(self, cost: int) -> Columns | None:
+    def _for_few(self, cost: int) -> TallyColumns | None:
         """The columns, unless what was charged to them comes to more than a dict would have cost."""
         self._patience -= cost
         if self._patience < 0:
             self._to_entries()
         return self._columns
 
-    def _for_many(self, names: int) -> Columns | None:
+    def _for_many(self, names: int) -> TallyColumns | None:
         rows = 0 if self._columns is None else len(self._columns)
         return self._for_few(0 if names * _FEW >= rows else rows // _PASSES)
 
@@ -247,7 +247,7 @@ class Tally:
         if self._columns is not None or names is None or touched is None or values is None:
             return
         (names, order), (touched, _) = sorted_names(names), sorted_names(touched)  # type: ignore[misc]  # none twice
-        columns = Columns(names, values[order])
+        columns = TallyColumns(names, values[order])
         columns.touched[:] = False
         columns.touch(touched)
         self._columns, self._entries, self._touched, self._patience = columns, {}, set(), len(columns)

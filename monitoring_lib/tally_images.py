@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 from msgspec.msgpack import Decoder, Ext
 
-from monitoring_lib.columns import Columns, as_names, unpack_integers
 from monitoring_lib.errors import CodecError
 from monitoring_lib.names import Names
+from monitoring_lib.tally_columns import TallyColumns, as_names, unpack_integers
 from monitoring_lib.whole import BIG, big_of
 
 TallyName = str | tuple[str, ...]
@@ -25,7 +25,7 @@ class TallyContent(NamedTuple):
     """What an image holds: as columns where there are many names, else as a dict with the names that changed."""
 
     whole: bool
-    columns: Columns | None
+    columns: TallyColumns | None
     entries: dict[TallyName, TallyNumber]
     touched: set[TallyName]
 
@@ -33,7 +33,7 @@ class TallyContent(NamedTuple):
 def pack_entries(
     entries: Mapping[TallyName, TallyNumber], touched: Set[TallyName], whole: bool, where: str
 ) -> list[Any]:
-    """The parts of an image of a dict, sorted; `Columns.pack` gives the same of columns."""
+    """The parts of an image of a dict, sorted; `TallyColumns.pack` gives the same of columns."""
     names = sorted(entries if whole else touched & entries.keys())
     dropped = [] if whole else sorted(touched - entries.keys())
     numbers = [entries[name] for name in names]
@@ -54,7 +54,7 @@ def unpack_tally(raw: Raw, where: str) -> TallyContent:
         raise CodecError(f"{where}: not a tally ({error})") from error
 
 
-def _unpack_columns(names: Raw, numbers: Raw, dropped: Raw) -> Columns | None:
+def _unpack_columns(names: Raw, numbers: Raw, dropped: Raw) -> TallyColumns | None:
     """None unless there are enough names, and none but 64-bit numbers."""
     found, values = Names.of_many(names), unpack_integers(numbers)
     if found is None or values is None or len(found) != len(values) or not found.increase():
@@ -62,7 +62,7 @@ def _unpack_columns(names: Raw, numbers: Raw, dropped: Raw) -> Columns | None:
     gone = Names.of_many(dropped) or as_names(_NAMES.decode(dropped))
     if gone is None or not gone.increase():
         return None
-    columns = Columns(found, values)
+    columns = TallyColumns(found, values)
     columns.touch(gone)
     return columns
 

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitoring_lib import _columnar, names
-from monitoring_lib.columns import pack_integers, unpack_integers
+from monitoring_lib.tally_columns import pack_integers, unpack_integers
 from monitoring_lib.errors import CodecError
 from monitoring_lib.names import MANY, Names
 
@@ -29,7 +29,7 @@ def compiled_for_few() -> Any:
     """The compiled loops are used from the first name on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "MANY", 1)
-        patch.setattr("monitoring_lib.columns.MANY", 1)
+        patch.setattr("monitoring_lib.tally_columns.MANY", 1)
         yield
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monitoring_lib import columns as columns_module
 from monitoring_lib import names as names_module
 from monitoring_lib import tally as tally_module
+from monitoring_lib import tally_columns as columns_module
 from monitoring_lib.errors import CodecError
 from monitoring_lib.names import Names
 from monitoring_lib.tally import Tally

@@ -121,7 +121,7 @@ def generate(
     of each file.
     """
     first = _checked(kind, out, seed, sites, hours, start, events_per_hour, items, late)
-    plan = _Plan(
+    plan = _TraceFiles(
         out, first,
         [_site_name(number, odd_names) for number in range(sites)],
         _outages(seed, sites, hours, outages), late, seed,
@@ -139,7 +139,7 @@ def generate(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _TraceFiles:
     folder: Path
     first: int
     sites: Sequence[str]
@@ -197,7 +197,7 @@ def _outages(seed: int, sites: int, hours: int, count: int) -> frozenset[tuple[i
 
 
 def _write(
-    kind: TraceKind, plan: _Plan, source: CdnRows | WalkRows, hours: int, corrupt: int, duplicates: int,
+    kind: TraceKind, plan: _TraceFiles, source: CdnRows | WalkRows, hours: int, corrupt: int, duplicates: int,
     progress: Callable[[int], None],
 ) -> GeneratedTrace:  # fmt: skip
     cells = [(hour, site) for hour in range(hours) for site in range(len(plan.sites))]

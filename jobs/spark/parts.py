@@ -66,7 +66,7 @@ def _identified(grouping: Grouping) -> bool:
 
 
 @dataclass
-class _Part:
+class _CellPart:
     """What a task has of one intake in one cell."""
 
     outcome: CellOutcome
@@ -83,7 +83,7 @@ class BuildParts:
     making: Making
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held: dict[tuple[int, str, int], _Part] = {}
+        held: dict[tuple[int, str, int], _CellPart] = {}
         for chunk in _chunks(batches):
             self._take_in(chunk, held)
             if len(held) > _MOST_HELD:
@@ -92,7 +92,7 @@ class BuildParts:
         if held:
             yield _batch(held)
 
-    def _take_in(self, chunk: pa.RecordBatch, held: dict[tuple[int, str, int], _Part]) -> None:
+    def _take_in(self, chunk: pa.RecordBatch, held: dict[tuple[int, str, int], _CellPart]) -> None:
         codes, cells = _coded(chunk)
         order = np.argsort(codes, kind="stable") if len(cells) > 1 else np.arange(len(codes))
         first = 0
@@ -111,9 +111,9 @@ class BuildParts:
 
     def _build(
         self, key: tuple[int, str, int], intake: Intake, number: int, events: pa.RecordBatch,
-        held: dict[tuple[int, str, int], _Part],
+        held: dict[tuple[int, str, int], _CellPart],
     ) -> None:  # fmt: skip
-        part = held.setdefault(key, _Part(CellOutcome(intake.name, key[1], key[2])))
+        part = held.setdefault(key, _CellPart(CellOutcome(intake.name, key[1], key[2])))
         if part.outcome.fault:
             return
         with part.outcome.guarded():
@@ -187,7 +187,7 @@ def _taken(chunk: pa.RecordBatch, number: int, chosen: NDArray[Any]) -> pa.Recor
     return chunk.select(names).take(pa.array(chosen))
 
 
-def _batch(held: dict[tuple[int, str, int], _Part]) -> pa.RecordBatch:
+def _batch(held: dict[tuple[int, str, int], _CellPart]) -> pa.RecordBatch:
     parts = [(key[0], part) for key, part in held.items() if part.synopsis is not None or part.outcome.fault]
     outcomes = [part.outcome for _, part in parts]
     return pa.RecordBatch.from_pydict(

@@ -20,7 +20,7 @@ BETWEEN_LINES = 10.0
 
 
 @dataclass
-class Work:
+class TrackedWork:
     """A piece of work of `total` units, None where nobody knows how many there are."""
 
     what: str
@@ -56,9 +56,9 @@ class Work:
 
 
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Work]:
+def progress(what: str, total: int | None = None) -> Iterator[TrackedWork]:
     """Shows the work as it advances; the bar is gone when it ends."""
-    work = Work(what, total)
+    work = TrackedWork(what, total)
     try:
         yield work
     finally:

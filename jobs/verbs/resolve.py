@@ -26,7 +26,7 @@ from jobs.sites.choice import Places
 from jobs.sites.process import ProcessSites
 from jobs.sites.shared import SharedJobs
 from jobs.sites.spark import SparkSites
-from jobs.terminal.progress import Work, progress
+from jobs.terminal.progress import TrackedWork, progress
 from monitoring_lib.engine import InnerNodes, Settled
 from monitoring_lib.engine import resolve as settle_epoch
 from monitoring_lib.errors import ProtocolError
@@ -133,7 +133,7 @@ class _Resolving:
         sites.observed_before(run.first)
         return sites
 
-    def _resolve(self, run: MonitorRun, method: Method, sites: ProcessSites | SparkSites, work: Work) -> None:
+    def _resolve(self, run: MonitorRun, method: Method, sites: ProcessSites | SparkSites, work: TrackedWork) -> None:
         """One method over all epochs of the range."""
         output, books = self.output, self.books[run.monitor.name]
         memory = restore_inner(self.context.lake, run, method)

@@ -96,7 +96,7 @@ def _write(lake: Lake, source: Source, wishes: Collection[Wishes], handover: Han
 
 
 @dataclass(frozen=True)
-class _Fault:
+class _CellFault:
     """Why a summary could not be made of a cell."""
 
     summary: str
@@ -110,8 +110,8 @@ class _Fault:
         return epoch >= run.first and self.site not in run.missing(epoch)
 
 
-def _faults(lake: Lake, handover: Handover, write: str) -> list[_Fault]:
+def _faults(lake: Lake, handover: Handover, write: str) -> list[_CellFault]:
     columns = ["summary", "epoch_start", "site", "fault"]
     rows = lake.of_writes(SYNOPSES, [write], handover.span, columns)
     rows = rows.filter(pc.is_valid(rows["fault"]))
-    return [_Fault(*row) for row in zip(*(column_list(rows, name) for name in columns), strict=True)]
+    return [_CellFault(*row) for row in zip(*(column_list(rows, name) for name in columns), strict=True)]

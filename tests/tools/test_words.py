@@ -27,14 +27,14 @@ ROLES = {
 
 
 def names_of_types(path: Path) -> Iterator[str]:
-    """Classes, and names given to types, private ones included; a TypeVar means nothing outside its file."""
+    """Classes, and names given to types; a private one is the same word. A TypeVar means nothing outside its file."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef):
-            yield node.name
+            yield node.name.lstrip("_")
         elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
             is_variable = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "TypeVar"
             if re.fullmatch(r"_?[A-Z]\w*[a-z]\w*", target.id) and not is_variable:
-                yield target.id
+                yield target.id.lstrip("_")
 
 
 def types() -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from monitoring_lib.protocols.geometric.over_threshold.letters import (
     FullCells,
     References,
 )
-from monitoring_lib.protocols.geometric.over_threshold.limits import Limits, outlived, weights_of
+from monitoring_lib.protocols.geometric.over_threshold.limits import ItemLimits, outlived, weights_of
 from monitoring_lib.protocols.geometric.over_threshold.question import sizes_of
 from monitoring_lib.protocols.geometric.over_threshold.state import CoordinatorState
 from monitoring_lib.turns import TurnTaker
@@ -33,7 +33,7 @@ class TestedCoordinator(TurnTaker[CoordinatorState]):
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
-        self.limits, self.sizes = Limits.of(ask), sizes_of(ask)
+        self.limits, self.sizes = ItemLimits.of(ask), sizes_of(ask)
 
     def start(self, node: str) -> CoordinatorState:
         return CoordinatorState()

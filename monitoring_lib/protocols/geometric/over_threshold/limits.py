@@ -37,7 +37,7 @@ STRICT = 1e-9
 
 
 @dataclass(frozen=True)
-class Limits:
+class ItemLimits:
     """The threshold with its slack, drawn in."""
 
     threshold: float
@@ -45,7 +45,7 @@ class Limits:
     high: float
 
     @classmethod
-    def of(cls, ask: Ask) -> Limits:
+    def of(cls, ask: Ask) -> ItemLimits:
         threshold, slack = ask.params.threshold, ask.params.slack
         return cls(threshold, threshold * (1 - slack) * (1 + STRICT), threshold * (1 + slack) * (1 - STRICT))
 

@@ -18,7 +18,7 @@ from monitoring_lib.protocols.geometric.over_threshold.letters import (
     FullCells,
     References,
 )
-from monitoring_lib.protocols.geometric.over_threshold.limits import Limits, outlived, weights_of
+from monitoring_lib.protocols.geometric.over_threshold.limits import ItemLimits, outlived, weights_of
 from monitoring_lib.protocols.geometric.over_threshold.state import SiteState
 from monitoring_lib.tick_counts import TickCounts
 
@@ -30,7 +30,7 @@ class TestingSite(SiteRole[SiteState]):
 
     def __init__(self, ask: Ask) -> None:
         super().__init__(ask)
-        self.counters, self.limits = ItemCounters(ask), Limits.of(ask)
+        self.counters, self.limits = ItemCounters(ask), ItemLimits.of(ask)
         self.depth = self.counters.sizes.depth
 
     def start(self, node: str) -> SiteState:

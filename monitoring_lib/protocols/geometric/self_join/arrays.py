@@ -22,7 +22,7 @@ class SiteArrays:
 
     def __init__(self, ask: Ask) -> None:
         self.ask, self.sizes = ask, sizes_of(ask)
-        self._at_hand: AtHand[_Items] = AtHand()
+        self._at_hand: AtHand[_ItemArrays] = AtHand()
         self._sketches = StateSketches(self.sizes)
 
     def take(self, state: SiteState, moment: Moment, arriving: TickCounts) -> None:
@@ -73,12 +73,12 @@ class SiteArrays:
                 tally.set_all(array.names.tolist(), array.counts.tolist())
         self._at_hand.drop(state)
 
-    def _items(self, state: SiteState, epoch: int) -> _Items:
+    def _items(self, state: SiteState, epoch: int) -> _ItemArrays:
         found = self._at_hand.find(state, epoch)
-        return self._at_hand.keep(state, epoch, _Items(state) if found is None else found)
+        return self._at_hand.keep(state, epoch, _ItemArrays(state) if found is None else found)
 
 
-class _Items:
+class _ItemArrays:
     """A site's window of exact counts, and its stored arrays in the same columns."""
 
     def __init__(self, state: SiteState) -> None:

@@ -17,7 +17,7 @@ RowIndexes = NDArray[np.intp]
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-class Columns:
+class TallyColumns:
     """Rows of (name, number), sorted by name, each name once.
 
     A row that is not `here` was dropped or never set; its number is 0. A row is `touched` if it changed since
