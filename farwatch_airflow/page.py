@@ -21,9 +21,9 @@ from fastapi import Depends, FastAPI, HTTPException, Query
 from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from farwatch_airflow.links import PREFIX
 from monitoring_lib.errors import ExitCode
 
-PREFIX = "/farwatch"
 LONGEST = 60
 """Seconds that a request to the API may take."""
 LONGEST_PAGE = 240

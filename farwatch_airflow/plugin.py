@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow.plugins_manager import AirflowPlugin
 
 from farwatch_airflow import page
+from farwatch_airflow.links import PREFIX
 from farwatch_airflow.timetable import EpochTimetable
 
 
@@ -14,5 +15,5 @@ class FarwatchPlugin(AirflowPlugin):
     name = "farwatch"
     # Lists, as Airflow's own class has them.
     timetables = [EpochTimetable]  # noqa: RUF012
-    fastapi_apps = [{"app": page.app(), "url_prefix": page.PREFIX, "name": "Farwatch"}]  # noqa: RUF012
+    fastapi_apps = [{"app": page.app(), "url_prefix": PREFIX, "name": "Farwatch"}]  # noqa: RUF012
     external_views = [page.view()]  # noqa: RUF012

@@ -11,6 +11,7 @@ from typing import Any
 from airflow.sdk import Asset, AssetAlias, Context
 from airflow.sdk.exceptions import AirflowFailException
 
+from farwatch_airflow.links import AnswersLink
 from farwatch_airflow.operators import FarwatchOperator
 from farwatch_airflow.timetable import EpochTimetable
 from monitoring_lib.verbs import MEANINGS, VERBS
@@ -29,9 +30,9 @@ class StepOperator(FarwatchOperator):
     its form where both are given, else its data interval; a run without one (started by hand, without a logical date)
     covers the last interval that was complete when it was asked for.
 
-    `seal` ends its log with each sealed answer, as `farwatch query` prints it, and announces the monitor by an asset
-    event that carries the headline of the answer. Airflow drops the events of a task that fails: where some monitors
-    were sealed and others not, `alert`, which runs in any case, announces them instead.
+    `seal` ends its log with each sealed answer, as `farwatch query` prints it, links to the page with the answers, and
+    announces the monitor by an asset event that carries the headline of the answer. Airflow drops the events of a task
+    that fails: where some monitors were sealed and others not, `alert`, which runs in any case, announces them instead.
     """
 
     template_fields: Sequence[str] = ()
@@ -46,6 +47,7 @@ class StepOperator(FarwatchOperator):
         )
         self.verb = verb
         self.source = source
+        self.operator_extra_links = (AnswersLink(),) if verb == "seal" else ()
         self.timetable = timetable
 
     def execute(self, context: Context) -> str:

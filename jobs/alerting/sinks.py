@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from jobs.epoch.airflow_task import airflow_task
 from jobs.epoch.context import Context
 from jobs.lake import new_write
 from jobs.lake.upkeep import alone
@@ -108,10 +109,10 @@ def _iso(moment: datetime) -> str:
 
 def _links(airflow: str | None) -> dict[str, str]:
     """To the run and its log, where the command runs as a task of Airflow."""
-    names = ("AIRFLOW_CTX_DAG_ID", "AIRFLOW_CTX_DAG_RUN_ID", "AIRFLOW_CTX_TASK_ID")
-    dag, run, task = (quote(os.environ.get(name, ""), safe="") for name in names)
-    if airflow is None or not dag or not run:
+    found = airflow_task()
+    if airflow is None or found is None:
         return {}
+    dag, run, task = (quote(part, safe="") for part in found)
     page = f"{airflow.rstrip('/')}/dags/{dag}/runs/{run}"
     return {"run": page, "log": f"{page}/tasks/{task}"} if task else {"run": page}
 

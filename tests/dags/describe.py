@@ -92,6 +92,7 @@ def describe_task(task: object) -> dict:
         "limit": task.execution_timeout and task.execution_timeout.total_seconds(),
         "doc": task.doc_md,
         "outlets": [outlet.name for outlet in task.outlets],
+        "links": {link.name: link.get_link(task, ti_key=None) for link in task.operator_extra_links},
     }
 
 

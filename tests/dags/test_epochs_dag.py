@@ -156,6 +156,11 @@ def test_the_seal_announces_and_the_alert_for_a_seal_that_failed(cdn: Described)
     assert announced == {"seal": ["farwatch-sealed-cdn"], "alert": ["farwatch-sealed-cdn"]}
 
 
+def test_the_task_that_seals_links_to_the_answers(cdn: Described) -> None:
+    links = {step: task["links"] for step, task in cdn["tasks"].items() if task["links"]}
+    assert links == {"seal": {"Answers": "http://localhost:8080/farwatch/#source/cdn"}}
+
+
 def test_every_source_is_audited_and_maintained_on_a_schedule_of_its_own(found: Described) -> None:
     audit, maintain = found["dags"]["audit-more"], found["dags"]["maintain-more"]
     assert (audit["timetable"][1], maintain["timetable"][1]) == ("12h", "2d")

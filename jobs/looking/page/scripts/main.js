@@ -20,6 +20,7 @@ function show() {
     const mine = tab.getAttribute("href").slice(1) === (kind in PAGES ? kind : "");
     if (mine) tab.setAttribute("aria-current", "page"); else tab.removeAttribute("aria-current");
   }
+  if (kind === "source" && name) { field("words").value = decodeURIComponent(name); location.replace("#"); return; }
   if (kind === "monitor" && name) return monitor(decodeURIComponent(name));
   (PAGES[kind] ?? overview)();
 }
