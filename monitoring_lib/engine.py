@@ -164,7 +164,7 @@ def receive(
     sent = _stamped(moment, round_, node, role.receive(state, moment, round_, deliveries))
     if sent and node in moment.missing:
         raise ProtocolError(
-            f"{node!r} is missing in epoch {moment.epoch} and must not speak, yet it answers"
+            f"{node!r} is missing in epoch {moment.epoch} and must not send, yet it answers"
             f" {messages[0].kind} of {messages[0].sender!r}"
         )
     return sent
@@ -195,7 +195,7 @@ def replay(
     for now, then in zip_longest(again, sorted(sent)):
         if now is None or then is None or astuple(now) != astuple(then):
             raise ProtocolError(
-                f"{method.name}: replaying epoch {moment.epoch}, {node!r} says {now or 'nothing'} where"
+                f"{method.name}: replaying epoch {moment.epoch}, {node!r} sends {now or 'nothing'} where"
                 f" {then or 'nothing'} is recorded, or payloads differ; its state or messages are damaged,"
                 " or the method has changed: revise the epoch"
             )

@@ -60,7 +60,7 @@ def settle(sites: Side, inner: Side, sent: Sequence[Message], most_rounds: int, 
         if round_ > bound:
             raise ProtocolError(
                 f"epoch {sent[0].epoch} has not settled within {bound} rounds;"
-                f" still speaking: {', '.join(sorted({message.sender for message in sent})[:5])}"
+                f" still sending: {', '.join(sorted({message.sender for message in sent})[:5])}"
             )
         inbox: dict[bool, dict[str, list[Message]]] = {True: {}, False: {}}
         for message in sorted(sent):

@@ -286,7 +286,7 @@ def test_a_missing_site_that_answers_is_refused_by_name() -> None:
         {"observe": [Post(COORDINATOR, Word("up"))], "ask": [Post(COORDINATOR, Word("reply"))]},
         {"up": [Post("b", Word("ask"))]},
     )
-    with pytest.raises(ProtocolError, match="'b' is missing in epoch 0 and must not speak, yet it answers word"):
+    with pytest.raises(ProtocolError, match="'b' is missing in epoch 0 and must not send, yet it answers word"):
         Network(method).step(at(method, 0, missing="b"), {}, {})
 
 
@@ -365,7 +365,7 @@ def test_a_replay_brings_a_state_to_the_end_of_its_epoch(replayed: Any) -> None:
 )  # fmt: skip
 def test_a_replay_that_says_anything_else_is_refused(replayed: Any, damage: Any) -> None:
     method, moment, state, received, said, _ = replayed
-    with pytest.raises(ProtocolError, match=r"scripted: replaying epoch 3, 'b' says .* is recorded"):
+    with pytest.raises(ProtocolError, match=r"scripted: replaying epoch 3, 'b' sends .* is recorded"):
         replay(method, moment, "b", state, received, damage(said))
 
 

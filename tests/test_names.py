@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monitoring_lib import _columnar, names
-from monitoring_lib.tally_columns import pack_integers, unpack_integers
 from monitoring_lib.errors import CodecError
 from monitoring_lib.names import MANY, Names
+from monitoring_lib.tally_columns import pack_integers, unpack_integers
 
 texts = st.lists(st.text("ab\0ü\U0001f40e", max_size=4) | st.sampled_from(["x" * 31, "x" * 32, "y" * 255, "y" * 256]))
 whole_numbers = st.lists(

@@ -405,7 +405,7 @@ def test_rounds_without_end_are_a_bug_that_names_who_still_speaks() -> None:
         return [Post(ALL, SomeNews())]
 
     first = stamp(mesh, (), 4, 0, "a", [Post("b", SomeNews())])
-    with pytest.raises(ProtocolError, match="epoch 4 has not settled within 6 rounds; still speaking: a"):
+    with pytest.raises(ProtocolError, match="epoch 4 has not settled within 6 rounds; still sending: a"):
         settle(Nodes(mesh, chatter), Nodes(mesh, silent), first, most_rounds=6)
 
 

@@ -147,7 +147,7 @@ def _unlike(
     if other:
         yield Finding(
             seal.epoch_start, "synopses are those of the events", False, monitor=seal.monitor,
-            observed=f"of {listed(other)} they are others",
+            observed=f"those of {listed(other)} differ",
             detail="events, or synopses, were changed since the epoch was sealed: restore the tables `events` and"
             " `synopses` from a copy",
         )  # fmt: skip

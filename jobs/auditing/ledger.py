@@ -34,6 +34,6 @@ def _damaged(row: pa.Table) -> Iterator[Finding]:
     except DamagedTable as error:
         [start], [monitor], [revision] = (column_list(row, name) for name in ("epoch_start", "monitor", "revision"))
         yield Finding(
-            start, "seals are as sealed", False, monitor=monitor, observed=f"revision {revision} is another",
+            start, "seals are as sealed", False, monitor=monitor, observed=f"revision {revision} differs",
             detail=f"{error}; its sites, digests or counts were changed, and nothing can be judged by it",
         )  # fmt: skip

@@ -59,7 +59,7 @@ def backfill(context: Context, handover: Handover, dry_run: bool, as_json: bool)
     if found.sealed:
         say(
             f"{source.name}: {counted(found.sealed, 'epoch')} of {number(found.epochs)} are sealed already;"
-            " going on behind them"
+            " continuing after them"
         )
     begun, first = time.monotonic(), handover.start + found.sealed * source.epoch
 

@@ -32,7 +32,7 @@ def decide(source: str, site: str, epoch: str, reason: str, verdict: Ruling) -> 
     known = next((one for one in decided if one.site == site), None)
     if not ends:
         if known is not None and known.verdict == verdict:
-            say(f"{_what(decision)} was {verdict} before; every chain follows from that")
+            say(f"{_what(decision)} was {verdict} before; no chain has to be replayed")
             return
         raise UsageError(
             f"nothing of site '{printable(site)}' is owed in epoch {format_time(decision.epoch_start)} of {source};"

@@ -31,7 +31,7 @@ def retire(source: str, site: str, reason: str) -> None:
         return
     start = about.clock.start_of(min(cursor.epoch for cursor in cursors) + 1)
     store_decision(context.lake, Decision(source, start, site, "retired", reason))
-    say(f"{name} leaves with epoch {format_time(start)}: it counts as there, with nothing, until it has events again")
+    say(f"{name} is retired from epoch {format_time(start)} on: it counts as present without events, until it has some")
 
 
 def _last_cursors(context: Context, source: Source) -> list[Cursor]:

@@ -67,7 +67,7 @@ def land(
     monitors: Monitors = "",
     revise: Revise = "",
     again: Annotated[
-        bool, typer.Option("--again", help="Read set-aside rows and refused files anew; needs no --from and --to.")
+        bool, typer.Option("--again", help="Read refused files, and rows in quarantine, again; no --from and --to.")
     ] = False,
     changed: Annotated[
         ChangedFile | None, typer.Option(help="Once, in place of `changed_files`; needs no --from and --to.")

@@ -148,17 +148,17 @@ def _refuse_stale(context: Context, source: Source, before: Seal, start: int) ->
 
 
 def begun_anew(source: Source, monitor: Monitor, before: Seal | None) -> tuple[str, ...]:
-    """The methods that the seal before has no usable states of. An error if even its synopses are others."""
+    """The methods that the seal before has no usable states of. An error if even its synopses are different ones."""
     if before is None or before.config == meaning_of(monitor, source):
         return ()
     then, about = monitor_then(before), source_then(before)
     question = find_question(monitor.question)
     if then.question != monitor.question or about.epoch != source.epoch or about.origin != source.origin:
-        raise UsageError(_other_question(monitor, "its question, or the epochs of its source, are others"))
+        raise UsageError(_other_question(monitor, "its question, or the epochs of its source, have changed"))
     exact = [question.exact(one.ask(where)) for one, where in ((then, about), (monitor, source))]
     scales = [where.scales.get(one.measured.column) for one, where in ((then, about), (monitor, source))]
     if then.intake(exact[0], about).name != monitor.intake(exact[1], source).name or scales[0] != scales[1]:
-        raise UsageError(_other_question(monitor, "what it counts (item, measure, where or scale) is another"))
+        raise UsageError(_other_question(monitor, "what it counts (item, measure, where or scale) has changed"))
     return tuple(
         name
         for name in monitor.methods
@@ -188,6 +188,6 @@ def begun_bare(beginning: Beginning, anew: Iterable[str]) -> tuple[str, ...]:
 
 def _other_question(monitor: Monitor, difference: str) -> str:
     return (
-        f"{monitor.name}: {difference} than in its sealed epochs, so they cannot be gone on from;"
+        f"{monitor.name}: {difference} since its epochs were sealed, so its chain cannot go on;"
         " give the changed monitor a new name, or take the change back"
     )

@@ -100,7 +100,7 @@ class Bringing:
                 record_references(self.lake, self.source, plain.files, plain.landed)
                 copied = len(landing) - len(plain.files)
                 if copied > 0:
-                    say(f"{self.source.name}: {copied} files are copied: only our own reading knows what they say")
+                    say(f"{self.source.name}: {copied} files are copied: Spark's reader would read them differently")
         finally:
             filed.unpersist()
             if plain is not None:

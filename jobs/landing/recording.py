@@ -74,7 +74,7 @@ def _note(one: LandedFile, decision: FileDecision) -> str:
     if one.how == How.GROWN:
         return f"what follows {decision.of}"
     if one.how == How.AGAIN:
-        return "rows that were set aside, read again"
+        return "rows that were in quarantine, read again"
     return f"same content as {decision.of}" if one.how == How.SAME else "" if rows else "no rows"
 
 
@@ -126,7 +126,7 @@ def record_no_files(lake: Lake, source: Source, write: str) -> None:
 
 
 def expect_few_set_aside(lake: Lake, source: Source, tally: LandedRows, number: int, write: str) -> None:
-    """A finding where a larger share of a landing's rows was set aside than `quality.quarantined` allows."""
+    """A finding where a larger share of a landing's rows went to quarantine than `quality.quarantined` allows."""
     rows, aside = tally.epochs.total(), tally.kinds.total()
     if aside <= source.quality.quarantined * (rows + aside):
         return
@@ -135,7 +135,7 @@ def expect_few_set_aside(lake: Lake, source: Source, tally: LandedRows, number: 
         f"quality.quarantined allows a share of {source.quality.quarantined:g}; most often: {most};"
         f" `farwatch land --source {source.name} --again` reads them anew once the cause is gone"
     )
-    observed = f"{aside} of the {rows + aside} rows of landing {number} were set aside"
+    observed = f"{aside} of the {rows + aside} rows of landing {number} went to quarantine"
     say(f"{source.name}: {observed}; {detail}", style="red")
     found = Finding(source.origin, "quarantined", False, observed=observed, detail=detail)
     lake.append(VALIDATIONS, to_rows([found], source.name, "land", write))

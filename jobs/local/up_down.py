@@ -43,7 +43,7 @@ def up(home: Path | None = None, *, demo: bool = False) -> None:
     record = _record(home)
     before = _read(record)
     if before is not None and any(is_guard(pid) for pid in before.guards.values()):
-        say("It is running already.")
+        say("The servers are running already.")
         print(before.says())
         return
     folder, environment = _demo_world(home) if demo else _own_world(home)
@@ -95,7 +95,7 @@ def down(home: Path | None = None) -> None:
         return
     stopped = [name for name, pid in recorded.guards.items() if stop_guard(pid)]
     record.unlink(missing_ok=True)  # another `down` may have been faster
-    say(f"Stopped: {', '.join(stopped)}." if stopped else "It had ended already.")
+    say(f"Stopped: {', '.join(stopped)}." if stopped else "The servers had ended already.")
 
 
 def running(home: Path | None = None) -> Running | None:

@@ -37,7 +37,7 @@ def _show_source(one: SourceStanding) -> None:
         printing.line(f"  {text}", "yellow")
     if one.quarantined:
         again = f"`farwatch land --source {one.source.name} --again` reads them anew"
-        printing.line(f"  {counted(one.quarantined, 'row')} set aside in quarantine; {again}", "yellow")
+        printing.line(f"  {counted(one.quarantined, 'row')} in quarantine; {again}", "yellow")
     if one.monitors:
         titles = ("monitor", "last sealed", "epochs", "behind", "revised", "sites", "")
         table = printing.table(*titles, right=("epochs", "behind", "revised", "sites"))

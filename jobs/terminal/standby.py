@@ -36,7 +36,7 @@ def ask(
     if answer == REFUSED:
         return None
     if not answer:
-        print("farwatch: the process that did this step for us has died; try again", file=sys.stderr)
+        print("farwatch: the stand-by's process that ran this step has died; try again", file=sys.stderr)
         return _WORTH_RETRYING
     return answer[0]
 

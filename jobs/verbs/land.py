@@ -90,7 +90,7 @@ def _land_once(context: Context, source: Source, again: bool, mode: Mode) -> int
     refuse_forgotten(lake, source, monitors, rows, journal, there, read)
     refused = {path: one.reason for path, one in sorted(brought.decided.items()) if one.how is None}
     for path, reason in refused.items():
-        say(f"{path} is left where it is: {reason}", style="red")
+        say(f"{path} is not landed: {reason}", style="red")
     news = {path: reason for path, reason in refused.items() if before.get(path) != reason}
     recording.record_refusals(lake, source, news, brought.write)
     landings = recording.landings_brought([*new, *anew], brought)
@@ -129,7 +129,7 @@ def _set_aside_before(known: Known, found: Sequence[FoundFile], new: Sequence[Fo
         if path:
             wanted[path] = unchanged[path]
         else:
-            say(f"{one.path} is gone or has changed: its set-aside rows cannot be read again", style="yellow")
+            say(f"{one.path} is gone or has changed: its rows in quarantine cannot be read again", style="yellow")
     return [wanted[path] for path in sorted(wanted)]
 
 
@@ -149,7 +149,7 @@ def _seal(
     rows, aside = brought.tally.epochs.total(), brought.tally.kinds.total()
     instead = sum(sum(one.epochs.values()) for one in gone)
     replaced = f" in the place of {instead}" if gone else ""
-    say(f"{source.name}: {len(landings)} new files, {rows} rows landed{replaced}, {aside} set aside")
+    say(f"{source.name}: {len(landings)} new files, {rows} rows landed{replaced}, {aside} went to quarantine")
     _tell_late(context, source, counts, late)
 
 
@@ -173,7 +173,7 @@ def _tell_late(
         first, rows = min(starts), sum(sum(counts[start].values()) for start in starts)
         end = end_of_chain(context.lake.ledger, source.name, monitor, first, source.epoch)
         say(
-            f"{monitor}: {rows} rows of {len(starts)} sealed epochs came or went, from {format_time(first)} on;"
-            f" `{replay_command(source.name, monitor, first, end, 'late rows')}` takes that in",
+            f"{monitor}: {rows} rows were added to {len(starts)} sealed epochs, or removed, from {format_time(first)}"
+            f" on; `{replay_command(source.name, monitor, first, end, 'late rows')}` revises them",
             style="yellow",
         )

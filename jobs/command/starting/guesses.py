@@ -191,7 +191,7 @@ def _value(texts: Mapping[str, Sequence[str]], free: Sequence[str], found: Guess
     found.spread = float(max(values) - min(values))
     rivals = [name for name in fit[1:] if _rank(name, "value") == _rank(best, "value")][:5]
     lacking = len(texts[best]) - len(values)
-    aside = f", {lacking:,} rows say that there is none and will be set aside" if lacking else ""
+    aside = f", {lacking:,} rows say that there is none and will go to quarantine" if lacking else ""
     found.columns["value"] = Guess(best, f"numbers from {min(values)} to {max(values)}{aside}", rivals)
 
 

@@ -86,7 +86,7 @@ def test_by_hand_it_leaves_with_the_next_epoch(tmp_path: Path) -> None:
     run(home, 0, 3)
     asked = home.command("retire", "shop", "--site", "south", "--reason", "its link is closed")
     assert asked.returncode == 0, asked.stderr
-    assert "leaves with epoch 2020-01-01T03:00Z" in asked.stderr
+    assert "is retired from epoch 2020-01-01T03:00Z on" in asked.stderr
     run(home, 3, 5)
     assert [list(seal.missing_sites) for seal in seals(home)][1:] == [["south"], ["south"], [], []]
     assert seals(home)[3].reason == "retired: 'south'"

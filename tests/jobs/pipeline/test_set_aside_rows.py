@@ -62,11 +62,11 @@ def test_set_aside_rows_are_counted_alerted_and_read_again_without_landing_twice
     assert row["value"] == "'2020-10-25 02:30:00'"
     assert row["value"] in row["reason"]
     [alert] = home.rows(ALERTS)
-    assert alert["subject"] == "1 of the 6 rows of landing 1 were set aside"
+    assert alert["subject"] == "1 of the 6 rows of landing 1 went to quarantine"
     assert "2020-10-25" not in alert["detail"]
     [standing] = json.loads(home.command("status", "--json").stdout)["sources"]
     assert standing["quarantined"] == 1
-    assert "1 row set aside in quarantine" in home.command("status").stdout
+    assert "1 row in quarantine" in home.command("status").stdout
 
     second = reconfigured(home, ZONED | {"repeated_hour": "second"})
     assert second.command("land", "--source", "shop", "--again").returncode == 0
