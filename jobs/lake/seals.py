@@ -28,7 +28,7 @@ class Seal:
     `writes` maps a step's output to the write that holds it; two of them, inbox and messages, are rows of the
     one table messages. `landing` is the number of the source's last landing that the content has seen.
     `version` is the ledger's commit that holds the seal; up to commit `checked` the chain before the run was known
-    to hang together when it was planned.
+    to hang together when it was planned. `run` is the run of Airflow that it comes from, if any.
     """
 
     source: str
@@ -47,6 +47,7 @@ class Seal:
     counts: Mapping[str, int] = field(default_factory=dict)
     times: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    run: str = ""
     sealed_at: int = 0
     version: int = 0
     checked: int = 0

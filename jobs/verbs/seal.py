@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from jobs.epoch.airflow_task import airflow_run
 from jobs.epoch.chain import ground_of
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover
@@ -105,7 +106,7 @@ class _Sealing:
             landing=given.landing, config_digest=self.context.config.digest_of(run.monitor),
             config=meaning_of(run.monitor, run.source), counts=_counts(found) | ({OWED: one.owed} if one.owed else {})
             | ({DECIDED: one.decided} if one.decided else {}),
-            times=dict(given.times), checked=run.plan.checked,
+            times=dict(given.times), checked=run.plan.checked, run=airflow_run(),
             reason="; ".join(
                 filter(None, [given.revise, f"{', '.join(anew)} begun anew" if anew else "", *_moves(one)])
             ),

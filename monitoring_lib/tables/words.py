@@ -185,6 +185,7 @@ COLUMNS: Mapping[str, str] = {
     "decisions.reason": "the reason that was given for the decision",
     "decided_at": "when it was decided",
     "times": "microseconds that each step took",
+    "run": "the run of Airflow that sealed it, as DAG/RUN; '' where it was not Airflow",
     "sealed_at": "when it was sealed",
     "version": "number of the ledger's commit that holds the seal",
     "checked": "number of the ledger's commit up to which the chain before the run was checked",

@@ -59,7 +59,7 @@ def _landed_writes(context: Context) -> pa.Array:
 
 def runs(context: Context) -> list[dict[str, Any]]:
     """The newest seals: which epoch of which monitor, when, how long its steps took, and why if it was done anew."""
-    columns = ["sealed_at", "source", "monitor", "epoch_start", "revision", "times", "reason", "missing_sites"]
+    columns = ["sealed_at", "source", "monitor", "epoch_start", "revision", "times", "reason", "missing_sites", "run"]
     rows = context.lake.centre.read(EPOCHS, (), columns)
     rows = rows.filter(pc.not_equal(rows["monitor"], LANDING)).sort_by([("sealed_at", "descending")])
     found = []

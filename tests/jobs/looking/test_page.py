@@ -29,6 +29,7 @@ from tests.jobs.sealed_home import BUSIEST, SealedHome
 EVIL = '</script><script>document.title="broken"</script><img src=x onerror="document.title=1">'
 SOUTH = "<b>south</b>"
 TITLE = "Busiest <i>items</i> & more"
+RUN = "manual__2020-01-01T04:00:00+00:00"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> SealedHome:
     with counted_here():
         audit(shop.context(), "shop")
     shop.run(2, 4, missing={SOUTH: "silent"}, only=asked)
-    shop.run(3, 4, missing={SOUTH: "silent"}, only=["busiest"], revise="tried <again>")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW_CTX_DAG_ID", "epochs-shop")
+        patch.setenv("AIRFLOW_CTX_DAG_RUN_ID", RUN)
+        shop.run(3, 4, missing={SOUTH: "silent"}, only=["busiest"], revise="tried <again>")
     return shop
 
 
@@ -98,6 +102,16 @@ def test_the_page_of_a_monitor_shows_what_is_sealed(page: str) -> None:
     assert busiest["verdicts"]["kept"] == busiest["verdicts"]["of"]
     assert list(busiest["traffic"]["methods"]) == ["margins", "caching"]
     assert {row["method"] for row in busiest["traffic"]["kinds"]} == {"margins", "caching"}
+
+
+def test_seals_name_the_run_of_airflow_that_they_come_from_and_their_digests_do_not(
+    home: SealedHome, page: str
+) -> None:
+    runs = {(one["monitor"], one["epoch_start"], one["revision"]): one["run"] for one in opened(page)["runs"]}
+    assert runs.pop(("busiest", "2020-01-01T03:00Z", 1)) == f"epochs-shop/{RUN}"
+    assert set(runs.values()) == {""}
+    for seal in home.context().lake.ledger.seals("shop", "busiest"):
+        assert replace(seal, run="another/run").digest == seal.digest
 
 
 def test_the_certificate_is_told_in_words(page: str) -> None:

@@ -14,6 +14,11 @@ function follow(event) {
 const airflowLink = (path, text) => hasAirflow ? element("a", { href: airflow + path, title: "opens Airflow", on: { click: follow } }, text) : null;
 const runsLink = (row) => airflowLink(`/dags/epochs-${encodeURIComponent(row.source)}/runs`, "runs") ?? "";
 
+function runLink(row) {
+  const [dag, ...run] = (row.run ?? "").split("/");
+  return run.length ? airflowLink(`/dags/${encodeURIComponent(dag)}/runs/${encodeURIComponent(run.join("/"))}`, "run") : runsLink(row);
+}
+
 const hits = (row, names) => {
   const { words, site } = filters();
   return (!words || names.some((n) => String(row[n] ?? "").toLowerCase().includes(words))) && (!site || String(row.site ?? "").toLowerCase().includes(site)) && (!row.epoch_start || within(row.epoch_start));
@@ -22,7 +27,7 @@ const column = (of, name) => ({ title: name.replaceAll("_", " "), key: true, hin
 
 function list(title, hint, of, rows, names) {
   const shown = rows.filter((row) => hits(row, names));
-  const columns = [...names.map((name) => column(of, name)), ...(hasAirflow ? [{ title: "Airflow", hint: "the runs of the source", value: runsLink }] : [])];
+  const columns = [...names.map((name) => column(of, name)), ...(hasAirflow ? [{ title: "Airflow", hint: "the run, or the runs of the source", value: runLink }] : [])];
   columns.rowClass = (row) => row.severity === "critical" && row.state !== "closed" ? "critical" : "";
   return element("section", {}, element("h2", {}, title), none(hint), shown.length ? table(columns, shown, title) : none(rows.length ? "None fits the filter." : "None."));
 }
