@@ -24,7 +24,7 @@ def query(
     links: Annotated[bool, typer.Option("--links", help="Also what each link of the network carried.")] = False,
     point: Annotated[str | None, typer.Option(metavar="KEY", help="Ask the stored state about this key.")] = None,
     range_: Annotated[
-        str | None, typer.Option("--range", metavar="3d", help="Ask the stored state about this last stretch of time.")
+        str | None, typer.Option("--range", metavar="3d", help="Ask the stored state about the last 3 days, say.")
     ] = None,
     ask: Annotated[
         str | None, typer.Option(metavar="QUERY", help="Ask the stored state a query, such as 'quantiles: [0.5]'.")
@@ -32,9 +32,9 @@ def query(
     sql: Annotated[
         str | None, typer.Option(metavar="SELECT", help="Any SELECT over sealed rows; try 'SHOW TABLES'.")
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="ROWS", help="Of --sql: the most rows that it gives.")] = 10_000,
-    seconds: Annotated[float, typer.Option(metavar="N", help="Of --sql: the most time that it takes.")] = 60,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Of --sql: the most memory that it takes.")] = "2GiB",
+    limit: Annotated[int, typer.Option(metavar="ROWS", help="With --sql: the most rows that it gives.")] = 10_000,
+    seconds: Annotated[float, typer.Option(metavar="N", help="With --sql: the most time that it takes.")] = 60,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="With --sql: the most memory that it takes.")] = "2GiB",
     json: Json = False,
 ) -> None:
     """Prints a monitor's answer with its bounds, or the result of a SELECT over all that is sealed."""

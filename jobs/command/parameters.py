@@ -16,7 +16,9 @@ SourceName = Annotated[str, typer.Option("--source", help="Name of a source in c
 From = Annotated[str, typer.Option("--from", metavar="TIME", help="First epoch's start, ISO 8601, UTC.")]
 To = Annotated[str, typer.Option("--to", metavar="TIME", help="Where the last epoch ends; not part of the range.")]
 Monitors = Annotated[str, typer.Option("--monitors", metavar="a,b", help="Only these monitors.")]
-Revise = Annotated[str, typer.Option("--revise", metavar="REASON", help="Seal a correction over sealed epochs.")]
+Revise = Annotated[
+    str, typer.Option("--revise", metavar="REASON", help="Why sealed epochs are run again and corrected.")
+]
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help="Name of a source in conf.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 MonitorName = Annotated[str, typer.Argument(metavar="MONITOR", help="Name of a monitor in conf.")]

@@ -12,7 +12,7 @@ app = typer.Typer()
 
 SetAsideSite = Annotated[str, typer.Option("--site", metavar="SITE", help="The site that was set aside.")]
 SetAsideEpoch = Annotated[str, typer.Option("--epoch", metavar="TIME", help="The epoch that holds this time.")]
-ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the seals keep it.")]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept with the seals.")]
 _PANEL = "Running"
 
 
@@ -127,7 +127,7 @@ def up(demo: Annotated[bool, typer.Option("--demo", help="Show the tables of the
 
 @app.command("down", rich_help_panel=_PANEL)
 def down() -> None:
-    """Stops what `up` started."""
+    """Stops the servers that `up` has started."""
     from jobs.local import up_down
 
     up_down.down()

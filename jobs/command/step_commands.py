@@ -15,7 +15,7 @@ from monitoring_lib.verbs import MEANINGS
 
 app = typer.Typer()
 
-Given = Annotated[Path | None, typer.Option("--given", help="File with the last line of the step before.")]
+Given = Annotated[Path | None, typer.Option("--given", help="File whose last line the step before printed.")]
 _PANEL = "One epoch, step by step"
 _FIRST = ("gate", "alert")
 """Steps that need no other one before them."""
@@ -67,10 +67,12 @@ def land(
     monitors: Monitors = "",
     revise: Revise = "",
     again: Annotated[
-        bool, typer.Option("--again", help="Read refused files, and rows in quarantine, again; no --from and --to.")
+        bool,
+        typer.Option("--again", help="Read refused files and rows in quarantine again; needs no --from and --to."),
     ] = False,
     changed: Annotated[
-        ChangedFile | None, typer.Option(help="Once, in place of `changed_files`; needs no --from and --to.")
+        ChangedFile | None,
+        typer.Option(help="What becomes of changed files, this time only; needs no --from and --to."),
     ] = None,
     given: Given = None,
 ) -> None:

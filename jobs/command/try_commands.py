@@ -59,9 +59,9 @@ def plan(
 @app.command("init", rich_help_panel=_PANEL)
 def init(
     file: Annotated[list[Path], typer.Argument(metavar="FILE…", help="CSV, JSON lines, Parquet, or a Delta table.")],
-    name: Annotated[str, typer.Option(help="Of the source; default: the file's name.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the source; default: the file's name.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take the likeliest guess.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
     """Looks at files of yours, guesses what their columns mean, and writes a source and monitors for them."""
     from jobs.command.starting import init
