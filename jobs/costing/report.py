@@ -26,7 +26,7 @@ def show(result: PlanComparison) -> None:
         table.add_row(*_cells(result, outcome), style="bold" if outcome.variant.configured else "")
     printing.show(table)
     printing.line(
-        "rows: of an epoch's answer; width: how far apart low and high of a row were, in the middle and at most"
+        "rows: of an epoch's answer, mean; width, widest: how far apart low and high of a row are, median and most"
     )
     for left in result.left_out:
         printing.line(f"left out: {left.label}: {left.why}", "yellow")
