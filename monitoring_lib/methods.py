@@ -60,7 +60,7 @@ class Ask:
 class Moment:
     """What every node knows of an epoch without being told by another: the calendar and the membership.
 
-    `period` changes where a reset falls. A node in `missing` neither observes nor speaks in this epoch. `returning`
+    `period` changes where a reset falls. A node in `missing` neither observes nor sends in this epoch. `returning`
     are the present sites that took no part in the epoch before: those that join, and those that are back. `owed`
     says that events which landed for the window were set aside: then every answer is partial.
     """

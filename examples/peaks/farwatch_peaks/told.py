@@ -95,8 +95,8 @@ class PeakCoordinator(InnerRole[PeakState]):
 
     def certificate(self, state: PeakState, moment: Moment) -> str:
         return (
-            f"The coordinator holds the last highest reading that {len(state.told):,} sites told. A site speaks as soon"
-            " as its own differs from that by more than the slack."
+            f"The coordinator holds the last highest reading that {len(state.told):,} sites sent. A site sends its own"
+            " again as soon as it differs from that by more than the slack."
         )
 
 

@@ -243,7 +243,7 @@ class AggregatesCoordinator(InnerRole[CoordinatorState]):
         bound = state.widths[state.widths < UNBOUNDED]
         widths = int(bound.sum()) / UNIT / self.ask.scale
         return (
-            f"{len(state.names):,} objects have promised to speak as soon as a value leaves its filter; the widths of"
+            f"A site sends a message as soon as one of {len(state.names):,} objects leaves its filter; the widths of"
             f" the {len(bound):,} filters that a precision binds add up to {widths:,g}, within what every query allows."
         )
 

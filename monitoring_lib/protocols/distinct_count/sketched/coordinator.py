@@ -104,10 +104,10 @@ class SketchCoordinator(InnerRole[Any]):
         return self._answer(moment, state.union, self._lag(state))
 
     def certificate(self, state: Any, moment: Moment) -> str:
-        held = "the union of what every site told" if self.ask.window.length is None else "one union an epoch"
+        held = "the union of what every site sent" if self.ask.window.length is None else "one union an epoch"
         return (
             f"The coordinator holds {held}: an item sets the same bits wherever and however often it is seen, so that"
-            f" repeats change nothing. All sites together keep back at most {self._lag(state):.3g} of the count; the"
+            f" repeats change nothing. All sites together leave out at most {self._lag(state):.3g} of the count; the"
             " rest of the bounds is the spread of the sketch at this confidence."
         )
 

@@ -56,7 +56,7 @@ class TestedCoordinator(TurnTaker[CoordinatorState]):
         return (
             f"{len(state.members):,} sites test {len(state.tracked):,} tracked items, and those that they alone have"
             " seen, in every epoch: while the counts of an item stay within each site's share of its leeway, it cannot"
-            " cross the threshold unseen. A site whose test fails speaks in that very epoch."
+            " cross the threshold unseen. A site whose test fails says so in the same epoch."
         )
 
     def faults(self, state: CoordinatorState) -> list[str]:

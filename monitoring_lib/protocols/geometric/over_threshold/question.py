@@ -31,7 +31,7 @@ class OverThreshold(WindowQuestion):
         (1 - e) count >= threshold (1 + slack)              it is listed, always
         count + e N < threshold (1 - slack)                 it is not, with probability confidence
 
-    While sites are missing the answer is partial and speaks of the present sites alone.
+    While sites are missing the answer is partial and counts the events of the present sites alone.
     """
 
     name = "over-threshold"

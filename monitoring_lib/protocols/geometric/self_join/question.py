@@ -29,7 +29,7 @@ class SelfJoinSize(WindowQuestion):
         estimate >= (1 - tolerance) (1 - c)^2 F2                  always
         estimate <= (1 + tolerance) (F2 + error N^2)              with probability confidence
 
-    While sites are missing the answer is partial and speaks of the present sites alone.
+    While sites are missing the answer is partial and counts the events of the present sites alone.
     """
 
     name = "self-join-size"

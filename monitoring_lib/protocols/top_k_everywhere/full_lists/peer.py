@@ -86,7 +86,7 @@ class FullListsPeer(SiteRole[FullListsState]):
         )  # fmt: skip
 
     def certificate(self, state: FullListsState, moment: Moment) -> str:
-        return f"The site holds every sum of {len(state.lists):,} sites, as each last told them."
+        return f"The site holds every sum of {len(state.lists):,} sites, as each last sent them."
 
     def _present(self, state: FullListsState, moment: Moment, item: str) -> int:
         return sum(counts.estimate(item) for site, counts in state.lists.items() if site not in moment.missing)

@@ -127,8 +127,8 @@ class CachingCoordinator(InnerRole[CachingCoordinatorState]):
     def certificate(self, state: CachingCoordinatorState, moment: Moment) -> str:
         width = state.widths.sum(moment) / self.ask.scale
         return (
-            f"The coordinator holds {len(state.copies):,} sums as the sites last told them. A site speaks as soon as"
-            f" one of them leaves its width; over all sites a total is off by at most {width:,g} to either side."
+            f"The coordinator holds {len(state.copies):,} sums as the sites last sent them. A site sends a sum again as"
+            f" soon as it leaves its width; over all sites a total is off by at most {width:,g} to either side."
         )
 
     def _rows(self, state: CachingCoordinatorState, moment: Moment, totals: CopyTotals) -> Iterator[Total]:

@@ -72,7 +72,7 @@ class ConstraintsCoordinator(InnerRole[ConstraintsCoordinatorState]):
         return (
             f"At each of {len(state.slacks):,} nodes the lowest member lay above the highest outsider when the"
             f" adjustment factors, which sum to zero, were last spread: where it was tightest, by {tightest:,g}. A site"
-            " speaks as soon as that is no longer so."
+            " sends a request as soon as that is no longer so."
         )
 
     @property
