@@ -28,12 +28,12 @@ _PATIENCE = 10.0
 _TURN = 60.0
 """Seconds that a run waits while another tells the sinks."""
 _KEPT = timedelta(days=7)
-"""What a sink could not be told for so long is not tried any more."""
+"""An alert that a sink did not take for so long is not tried any more."""
 _WORDS = {"opened": "", "reminded": "still: ", "closed": "all clear: "}
 
 
 def deliver(context: Context, source: str) -> None:
-    """Tells every sink what it has not been told yet, oldest first; a failure is said, and left to the next run."""
+    """Sends each sink the alerts that it lacks, oldest first; a failure is logged, and the next run tries again."""
     rows = context.lake.centre.read(ALERTS, [("source", "=", source)]).to_pylist()
     recent = [row for row in rows if row["raised_at"] >= datetime.now(UTC) - _KEPT]
     if not recent:
@@ -43,7 +43,7 @@ def deliver(context: Context, source: str) -> None:
         if nobody_else:
             _deliver(context, source, recent)
         else:
-            say("another run is telling the sinks; the next run tells what it does not", style="yellow")
+            say("another run is sending alerts to the sinks; the next run sends what it leaves", style="yellow")
 
 
 def _deliver(context: Context, source: str, recent: Sequence[dict[str, Any]]) -> None:
@@ -84,7 +84,10 @@ def _tell(context: Context, sink: Sink, row: dict[str, Any]) -> bool:
                 _notify(sink, told)
     except Exception as error:  # whatever a server or another's notifier does, the epoch goes on
         reason = f"{type(error).__name__}: {error}"
-        say(f"the sink {sink.name} could not be told ({reason}); the next run tries again: {told['text']}", style="red")
+        say(
+            f"the sink {sink.name} did not take an alert ({reason}); the next run tries again: {told['text']}",
+            style="red",
+        )
         return False
     return True
 

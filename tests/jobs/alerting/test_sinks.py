@@ -136,7 +136,7 @@ def test_a_notifier_that_fails_is_named_and_stops_nothing(
     recorder.CALLS.clear()
     context = deployed(tmp_path, {"notifier": {"path": path, "arguments": {"fails": True}}}, "file:told.jsonl")
     run(context, Look(1, KINDS, [silent(1)]))
-    assert f"notifier {path} could not be told" in " ".join(capsys.readouterr().err.split())
+    assert f"notifier {path} did not take an alert" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / "told.jsonl").exists()
 
 
