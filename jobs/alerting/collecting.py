@@ -138,7 +138,7 @@ def _set_aside(context: Context, source: Source) -> list[Trouble]:
 
 
 def _no_files(context: Context, source: Source) -> list[Trouble]:
-    """As long as nothing has landed, and no file fits the source's path."""
+    """As long as nothing has landed, and no file matches the source's path."""
     if context.lake.ledger.last_landing(source.name):
         return []
     return [

@@ -70,7 +70,7 @@ def _summary(
 
 def _data(look: FirstLook, source: config.Source) -> Iterator[str]:
     if not look.files and not look.problem:
-        yield f"warning: no file fits the path {source.path!r}; nothing would land, and epochs would be sealed empty"
+        yield f"warning: no file matches the path {source.path!r}; nothing would land, and epochs would be sealed empty"
         return
     yield f"{counted(look.files, 'file')} of {size(look.size)}"
     if look.columns:

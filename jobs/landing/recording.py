@@ -115,13 +115,15 @@ def record_refusals(lake: Lake, source: Source, refused: Mapping[str, str], writ
 def record_no_files(lake: Lake, source: Source, write: str) -> None:
     """A warning where neither a file nor anything that has landed fits the source's path; once."""
     detail = (
-        f"no file fits the path {source.path!r}, and nothing has landed: epochs are sealed empty; correct `path`,"
+        f"no file matches the path {source.path!r}, and nothing has landed: epochs are sealed empty; correct `path`,"
         " `farwatch check-config` shows what it fits"
     )
     known = lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("expectation", "=", _FITS)], ["detail"])
     say(f"{source.name}: {detail}", style="yellow")
     if detail not in known["detail"].to_pylist():
-        found = Finding(source.origin, _FITS, False, "warning", observed=f"no file fits {source.path!r}", detail=detail)
+        found = Finding(
+            source.origin, _FITS, False, "warning", observed=f"no file matches {source.path!r}", detail=detail
+        )
         lake.append(VALIDATIONS, to_rows([found], source.name, "land", write))
 
 

@@ -101,7 +101,7 @@ def _choose(what: str, choices: Sequence[str]) -> str:
 
 
 def pattern_of(given: Sequence[Path], home: Path) -> str:
-    """One file by its path, several by the narrowest pattern that fits these and no other file."""
+    """One file by its path, several by the narrowest pattern that matches these and no other file."""
     paths = [path.absolute() for path in given]
     folders = {path.parent for path in paths}
     if len(paths) == 1:
@@ -114,7 +114,7 @@ def pattern_of(given: Sequence[Path], home: Path) -> str:
     fitting = {file.path for file in files.find(pattern, home)}
     if fitting != {str(path) for path in paths}:
         raise UsageError(
-            f"no pattern fits just these files: {pattern} fits {len(fitting)}; move them into a folder of their own"
+            f"no pattern matches just these files: {pattern} matches {len(fitting)}; move them into their own folder"
         )
     return pattern
 

@@ -81,7 +81,7 @@ def shop(folder, monkeypatch):
 def test_a_path_that_fits_no_file_is_told(shop, capsys):
     assert run() == ExitCode.DONE
     told = capsys.readouterr().out
-    assert "warning: no file fits the path 'data/*.csv'" in told
+    assert "warning: no file matches the path 'data/*.csv'" in told
     assert run(as_json=True) == ExitCode.DONE
     assert json.loads(capsys.readouterr().out)["data"]["shop"]["files"] == 0
 

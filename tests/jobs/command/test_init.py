@@ -122,7 +122,7 @@ def test_several_files_become_the_pattern_that_fits_just_them(home: Path, made: 
     paths = [made(f"day-{n}.csv", text) for n in (1, 2)]
     assert init.pattern_of(paths, home) == "day-*.csv"
     made("day-3.csv", text)
-    with pytest.raises(UsageError, match="no pattern fits just these files"):
+    with pytest.raises(UsageError, match="no pattern matches just these files"):
         init.pattern_of(paths, home)
 
 

@@ -1,4 +1,4 @@
-"""A path that fits no file: epochs are sealed empty, and somebody hears of it."""
+"""A path that matches no file: epochs are sealed empty, and somebody hears of it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def test_it_is_said_every_time_alerted_once_and_the_printed_command_shows_what_t
     for end in ("2020-01-01T01:00", "2020-01-01T02:00"):
         done = typed(home, *RUN, "--to", end)
         assert done.code == 0, done.text
-        assert "no file fits the path 'date/*.csv', and nothing has landed" in done.line
+        assert "no file matches the path 'date/*.csv', and nothing has landed" in done.line
     [alert] = home.rows(ALERTS)
     assert (alert["kind"], alert["state"], alert["severity"]) == ("file refused", "opened", "warning")
-    assert "no file fits 'date/*.csv'" in typed(home, "status").line
+    assert "no file matches 'date/*.csv'" in typed(home, "status").line
     assert ["check-config"] in done.remedies
-    assert "no file fits" in follow(home, done, done.remedies.index(["check-config"])).line
+    assert "no file matches" in follow(home, done, done.remedies.index(["check-config"])).line
