@@ -26,6 +26,8 @@ _RETRIES: dict[str, Any] = {"max_retries": 3, "initial_backoff": 200, "backoff_m
 """Of a call that the server does not answer; pyspark's own patience with a dead server is ten minutes."""
 REMOTE = "FARWATCH_SPARK_REMOTE"
 """Environment variable with the address of a Connect server; it goes before the configuration."""
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Environment variable by which spark-submit tells a script where the Java machine is that it has started."""
 
 
 def open_session(settings: Spark, home: Path) -> SparkSession:
@@ -84,15 +86,32 @@ def _leave(session: Any) -> None:
 
 
 def _local(settings: Spark, home: Path) -> SparkSession:
-    os.environ.update(spark_environment(options=settings.options))
+    told = _told_by_spark_submit()
+    os.environ.update(spark_environment(options=settings.options | told))
     for name in OTHER_SPARK:
         os.environ.pop(name, None)
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(settings.master).appName("Farwatch")
-    for name, value in spark_options(home / ".spark", settings.options).items():
-        builder = builder.config(name, value)
+    options = {"spark.master": settings.master, **spark_options(home / ".spark", settings.options)}
+    builder = SparkSession.builder.appName("Farwatch")
+    for name, value in options.items():
+        if name not in told:
+            builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
     except Exception as error:  # the Java gateway raises plain RuntimeErrors, among others
         raise SparkUnavailable(f"a local Spark session did not start: {error}") from error
+
+
+def _told_by_spark_submit() -> dict[str, str]:
+    """The settings of the spark-submit that has started this process, if one has: they go before the configuration."""
+    if _SUBMITTED not in os.environ:
+        return {}
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    told = dict(SparkConf().getAll())
+    # Spark's other way to name the executors' Python
+    if "PYSPARK_PYTHON" in os.environ:
+        told.setdefault("spark.pyspark.python", os.environ["PYSPARK_PYTHON"])
+    return told
