@@ -19,7 +19,7 @@ from monitoring_lib.errors import FarwatchError, StorageError
 from monitoring_lib.tables import EVENTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 
 class UnreadBySparkError(Exception):
@@ -90,25 +90,12 @@ class PlainFiles:
         first, last = seen.get["first"], seen.get["last"]
         if first is None:
             return {file.digest: Counter() for file in self.files}
-        # What was written is counted in the table itself: two narrow columns of the days that it reaches.
-        return self._by_epoch(
-            self.tables.read(EVENTS).where(
-                F.col("day").between(_day(first), _day(last))
-                & F.col("epoch_start").between(F.timestamp_micros(F.lit(first)), F.timestamp_micros(F.lit(last)))
-                & (F.col("write") == write)
-            )
-        )
+        return self._counted(write, first, last)
 
-    def _by_epoch(self, events: DataFrame) -> dict[str, Counter[int]]:
-        from pyspark.sql import functions as F
-
+    def _counted(self, write: str, first: int, last: int) -> dict[str, Counter[int]]:
+        """What was written, counted in the table itself: narrow columns of the files that hold these epochs."""
         landed: dict[str, Counter[int]] = {file.digest: Counter() for file in self.files}
-        for digest, epoch, count in events.groupBy("digest", F.unix_micros("epoch_start")).count().collect():
+        conditions = [("epoch_start", ">=", first), ("epoch_start", "<=", last), ("write", "=", write)]
+        for (digest, epoch), count in self.tables.store.count(EVENTS, ["digest", "epoch_start"], conditions).items():
             landed[digest][epoch] += count
         return landed
-
-
-def _day(micros: int) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.date_from_unix_date(F.lit(micros // 86_400_000_000))

@@ -42,6 +42,8 @@ def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, long_li
         "spark.databricks.delta.snapshotPartitions": "2",
         # A task that writes a few days keeps a file of each open, where it would sort all its rows by day.
         "spark.sql.maxConcurrentOutputFileWriters": "4",
+        # What is kept in memory is read once or twice, soon: packing it takes longer than that saves.
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
         # With it a plain @udf over a Parquet scan hangs for ever (SPARK-58241).
