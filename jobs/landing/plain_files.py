@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from jobs.input.files import is_as_found
 from jobs.lake.site_tables import SiteTables
+from jobs.lake.store import RowCondition
 from jobs.landing.plain_frames import PlainFile, counts_of, events_of, others_of
 from jobs.landing.writing import LandedRows, tally_of
 from monitoring_lib.config import Source
@@ -95,7 +96,9 @@ class PlainFiles:
     def _counted(self, write: str, first: int, last: int) -> dict[str, Counter[int]]:
         """What was written, counted in the table itself: narrow columns of the files that hold these epochs."""
         landed: dict[str, Counter[int]] = {file.digest: Counter() for file in self.files}
-        conditions = [("epoch_start", ">=", first), ("epoch_start", "<=", last), ("write", "=", write)]
+        conditions: list[RowCondition] = [
+            ("epoch_start", ">=", first), ("epoch_start", "<=", last), ("write", "=", write),
+        ]  # fmt: skip
         for (digest, epoch), count in self.tables.store.count(EVENTS, ["digest", "epoch_start"], conditions).items():
             landed[digest][epoch] += count
         return landed
