@@ -114,8 +114,8 @@ def _keys(rows: pa.Table) -> list[tuple[int, int]]:
 
 
 def check_seal(revisions: Sequence[tuple[Seal, str]], parent: str | None) -> Iterator[Finding]:
-    """The last revision of an epoch names the epoch before it as it is now; `parent` is that one's digest, '' at the
-    origin, None where it is gone."""
+    """The last revision of an epoch names the epoch before it as it is now; `parent` is that one's digest, ''
+    where the chain begins, None where it is gone."""
     last = revisions[-1][0]
     if last.parent != parent:
         yield Finding(

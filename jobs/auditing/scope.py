@@ -29,12 +29,13 @@ _MOST_EPOCHS = 128
 class Stretch:
     """Epochs of one monitor under one configuration; `judged` are those that are audited.
 
-    A truth that has seen the epochs from `first` on can judge them.
+    A truth that has seen the epochs from `first` on can judge them. The chain begins with `begins`.
     """
 
     monitor: Monitor
     source: Source
     method: Method
+    begins: int
     first: int
     judged: frozenset[int]
 
@@ -93,8 +94,9 @@ def scope_of(
             for at in chain
             if (start is None or at >= start) and (end is None or at + source.epoch <= end)
         }
+        begins = source.clock.epoch_of(min(chain, default=source.origin))
         for numbers in _alike(source, chain, _drawn(source, monitor.name, wanted, chain, sample)):
-            stretches += _stretches(lake, partial(_seal, lake, source, monitor.name, version), numbers)
+            stretches += _stretches(lake, partial(_seal, lake, source, monitor.name, version), numbers, begins)
     landing = lake.ledger.last_landing(source.name)
     return AuditScope(source, version, landing, tuple(stretches), tuple(_chunks(lake, source, stretches)))
 
@@ -133,32 +135,35 @@ def _alike(source: Source, chain: Mapping[int, str], wanted: set[int]) -> list[l
     return found
 
 
-def _stretches(lake: Lake, sealed: Callable[[int], Seal], numbers: Sequence[int]) -> Iterator[Stretch]:
-    """Epochs whose truths can be one; a new one begins where nothing of the last would be needed."""
+def _stretches(lake: Lake, sealed: Callable[[int], Seal], numbers: Sequence[int], begins: int) -> Iterator[Stretch]:
+    """Epochs whose truths can be one; a new one begins where nothing of the last would be needed.
+
+    Before `begins`, the first epoch of the chain, nothing counts.
+    """
     seal = sealed(numbers[0])
     then, about = monitor_then(seal), source_then(seal)
     method = then.method_objects(about)[0]
-    first, judged = _watched_from(lake, sealed, method, numbers[0]), {numbers[0]}
+    first, judged = _watched_from(lake, sealed, method, numbers[0], begins), {numbers[0]}
     for number in numbers[1:]:
-        begins = _watched_from(lake, sealed, method, number) if number - 1 not in judged else first
-        if begins > max(judged):
-            yield Stretch(then, about, method, first, frozenset(judged))
-            first, judged = begins, set()
+        needed = _watched_from(lake, sealed, method, number, begins) if number - 1 not in judged else first
+        if needed > max(judged):
+            yield Stretch(then, about, method, begins, first, frozenset(judged))
+            first, judged = needed, set()
         judged.add(number)
-    yield Stretch(then, about, method, first, frozenset(judged))
+    yield Stretch(then, about, method, begins, first, frozenset(judged))
 
 
-def _watched_from(lake: Lake, sealed: Callable[[int], Seal], method: Method, number: int) -> int:
+def _watched_from(lake: Lake, sealed: Callable[[int], Seal], method: Method, number: int, begins: int) -> int:
     """The first epoch that the truth of an epoch, and of those after it, must have seen.
 
     A site that is missing holds the window of the last epoch that it observed: that may be the one before.
     """
-    if number == 0:
-        return 0
+    if number == begins:
+        return begins
     before = sealed(number - 1)
     cursor = cursors_of(lake, [before]).get(before.epoch_start, Cursor())
     seen = [number - 1, *(max(0, last) for last in cursor.away.values())]
-    return min(method.question.watched_from(method.ask, epoch) for epoch in seen)
+    return max(begins, min(method.question.watched_from(method.ask, epoch) for epoch in seen))
 
 
 def cursors_of(lake: Lake, seals: Sequence[Seal]) -> dict[int, Cursor]:

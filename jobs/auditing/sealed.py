@@ -99,7 +99,7 @@ class SealedChunk:
         aside = set_aside(self.lake, source, [self.seal(number) for number in numbers])
         for number in numbers:
             before = self.seals.get(number - 1)
-            parent = before[-1][1] if before else "" if number == 0 else None
+            parent = before[-1][1] if before else "" if number == self.stretch.begins else None
             yield from check_seal(self.seals[number], parent)
             cursor = self.cursors.get(number - 1, Cursor())
             known = {member.site for member in cursor.members}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -37,7 +38,7 @@ from monitoring_lib.tables import (
     Table,
 )
 from tests.jobs.auditing.conftest import COUNT, SILENT
-from tests.jobs.sealed_home import SealedHome, bought
+from tests.jobs.sealed_home import BUSIEST, SOURCE, SealedHome, bought
 
 Row = dict[str, Any]
 
@@ -84,6 +85,19 @@ def test_the_exact_values_are_those_of_the_events(home: SealedHome) -> None:
     rows = home.context().lake.centre.read(VERDICTS, [("promise", "=", "total within bounds")]).to_pylist()
     exact = {row["key"]: row["exact"] for row in rows if row["tick"].timestamp() * 1e6 == end}
     assert exact == {"c": 8, "a": 8}  # both of two hours
+
+
+@pytest.mark.parametrize("window", ["2h", "growing"])
+def test_a_chain_that_begins_later_than_its_source_is_audited_from_there(tmp_path: Path, window: str) -> None:
+    monitor = BUSIEST | ({} if window == "growing" else {"window": window})
+    shop = SealedHome(tmp_path, monitors=(monitor,), source=SOURCE | {"begin": "first"})
+    for hour in (5, 6, 7, 8):
+        shop.land(bought(hour, north="aaab", south="cc"))
+    shop.run(5, 9)
+    for start in (None, parse_time("2020-01-01T06:00Z")):
+        found = audit(shop.context(), "shop", start=start)
+        assert list(found.problems()) == []
+        assert found.monitors["busiest"].kept == (4 if start is None else 3)
 
 
 def test_query_and_status_say_how_far_the_audit_came(home: SealedHome) -> None:
