@@ -68,6 +68,8 @@ def to_column(expression: Expression, resolve: Callable[[str], SparkColumn]) -> 
                 return F.coalesce(*texts)
             if function == "prefix":
                 return F.substring(texts[0], 1, length)
+            if function == "length":
+                return F.length(texts[0]).cast("string")
             upper, lower = string.ascii_uppercase, string.ascii_lowercase
             return F.translate(texts[0], *((upper, lower) if function == "lower" else (lower, upper)))
 

@@ -1,8 +1,8 @@
 """The small language of `columns`, `item` and `by` (which text a row gives) and of `where` (which rows count).
 
-Texts: a column name, ``'a text'``, ``concat(a, b, ...)``, ``lower(x)``, ``upper(x)``, ``prefix(x, n)`` and
-``coalesce(x, ...)``. A text that holds none of ``( ) , ' ``` ` ``` is a column name as it stands; inside an
-expression, a name with other characters than letters, digits and _ stands in backquotes. Quotes and
+Texts: a column name, ``'a text'``, ``concat(a, b, ...)``, ``lower(x)``, ``upper(x)``, ``prefix(x, n)``,
+``coalesce(x, ...)`` and ``length(x)``, in digits. A text that holds none of ``( ) , ' ``` ` ``` is a column name as it
+stands; inside an expression, a name with other characters than letters, digits and _ stands in backquotes. Quotes and
 backquotes are doubled where they are meant.
 
 Numbers: ``10.5``, a value column, ``length(x)`` and ``number(x)``. Conditions: ``= != < <= > >=`` between two

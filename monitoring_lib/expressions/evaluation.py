@@ -98,6 +98,8 @@ def _apply(function: str, texts: list[pa.Array], length: int) -> pa.Array:
         return pc.coalesce(*texts)
     if function == "prefix":
         return pc.utf8_slice_codeunits(texts[0], 0, length)
+    if function == "length":
+        return pc.utf8_length(texts[0]).cast(pa.string())
     return pc.ascii_lower(texts[0]) if function == "lower" else pc.ascii_upper(texts[0])
 
 

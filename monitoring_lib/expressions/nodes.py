@@ -44,7 +44,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of texts that gives a text; `length` is the number of `prefix`."""
+    """A function of texts that gives a text (that of `length` in digits); `length` here is the number of `prefix`."""
 
     function: str
     parts: tuple[Expression, ...]

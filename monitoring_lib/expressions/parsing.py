@@ -27,7 +27,7 @@ from monitoring_lib.expressions.nodes import (
 )  # fmt: skip
 from monitoring_lib.suggest import nearest
 
-FUNCTIONS = ("coalesce", "concat", "lower", "prefix", "upper")
+FUNCTIONS = ("coalesce", "concat", "length", "lower", "prefix", "upper")
 MEASURES = ("length", "number")
 STARTS_WITH = "starts_with"
 LONGEST_TEXT = 2_000
@@ -194,7 +194,7 @@ class _Parser:
 
     def _call(self, name: re.Match[str], depth: int, known: tuple[str, ...]) -> Call:
         function = name["name"]
-        if function in (*MEASURES, STARTS_WITH):
+        if function in (*MEASURES, STARTS_WITH) and function not in FUNCTIONS:
             what = "a condition" if function == STARTS_WITH else "a number"
             raise self._fault(f"{function}(...) gives {what} where a text should be", name)
         if function not in FUNCTIONS:

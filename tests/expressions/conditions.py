@@ -53,6 +53,8 @@ texts = st.recursive(
         st.builds(Call, st.sampled_from(["concat", "coalesce"]), st.lists(inner, min_size=1, max_size=3).map(tuple))
         | st.builds(Call, st.sampled_from(["lower", "upper"]), st.tuples(inner))
         | st.builds(Call, st.just("prefix"), st.tuples(inner), st.integers(1, 4))
+        # By itself it would be a number beside a comparison.
+        | st.builds(lambda part: Call("lower", (Call("length", (part,)),)), inner)
     ),
     max_leaves=3,
 )
@@ -145,6 +147,8 @@ def _value(operand: Any, row: dict[str, Any]) -> Any:
                 return None
             if function == "concat":
                 return "".join(found)
+            if function == "length":
+                return str(len(found[0]))
             if function == "prefix":
                 return found[0][:length]
             ascii_only = str.lower if function == "lower" else str.upper

@@ -77,7 +77,7 @@ def test_what_conditions_mean(condition, expected):
         ("length(item)", "position 13 of .*ends where a comparison"),
         ("starts_with(item, host)", "position 19 of .*starts_with needs a 'text'"),
         ("lenght(item) > 3", "position 1 of .*unknown function 'lenght'; did you mean 'length'"),
-        ("concat(length(item), 'a') = 'a'", "position 8 of .*gives a number where a text should be"),
+        ("concat(number(item), 'a') = 'a'", "position 8 of .*gives a number where a text should be"),
         ("and > 3", "position 1 of .*found 'and'"),
         ("value > 1.2.3", "position 9 of .*'1' is not understood"),
         ("PM2.5 > 3", "position 4 of .*found '.5'"),

@@ -26,7 +26,7 @@ def test_a_bare_name_is_a_column():
 
 
 @pytest.mark.parametrize("name", ["PM2.5", "user-agent", "odd name", "2nd", "größe", "a:b"])
-def test_a_text_without_marks_is_a_column_name_as_it_stands(name):
+def test_a_text_without_symbols_is_a_column_name_as_it_stands(name):
     assert parse(f" {name} ") == ColumnName(name)
 
 
@@ -52,6 +52,11 @@ def test_lower_and_upper_turn_ascii_letters_only():
 def test_prefix_counts_code_points():
     assert texts("prefix(path, 3)") == ["/x", None, "/y", "/é/"]
     assert evaluate(parse("prefix(a, 2)"), {"a": pa.array(["😀😀😀", "é"])}, 2).to_pylist() == ["😀😀", "é"]
+
+
+def test_length_counts_code_points_in_digits():
+    assert texts("length(path)") == ["2", None, "2", "5"]
+    assert texts("concat(length(host), 'x')") == ["9x", "9x", None, "2x"]
 
 
 def test_quotes_and_backquotes_are_doubled_where_they_are_meant():
