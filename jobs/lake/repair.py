@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import zlib
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -15,13 +16,13 @@ from monitoring_lib.tables import Table
 
 
 def repair(store: Store, table: Table) -> list[str]:
-    """Takes files that are gone out of the table's log; what was done, in words.
+    """Takes files that are gone out of the table's log, and checksums that do not fit; what was done, in words.
 
     The rows in them are lost. Whoever reads them is told so by the digests of their seals. A table whose log itself is
     gone is put aside as it is, and begins anew.
     """
     root = store.location(table)
-    done = _forget_checkpoint(Path(root)) if "://" not in root else []
+    done = [*_forget_checkpoint(Path(root)), *_forget_checksums(Path(root))] if "://" not in root else []
     try:
         found = DeltaTable(root, storage_options=store.options).repair()
     except TableNotFoundError:
@@ -51,3 +52,21 @@ def _forget_checkpoint(root: Path) -> list[str]:
         return []
     hint.unlink()
     return [f"{root.name}: its checkpoint is gone; the log is whole, and is read instead"]
+
+
+def _forget_checksums(root: Path) -> list[str]:
+    """Hadoop keeps `.NAME.crc` beside a file of the log. Left over from a commit that is lost, it refuses the next."""
+    done = []
+    for checksum in sorted((root / "_delta_log").glob(".*.crc")):
+        file = checksum.with_name(checksum.name.removeprefix(".").removesuffix(".crc"))
+        if not file.exists() or checksum.read_bytes() != _checksum_of(file.read_bytes(), checksum.read_bytes()):
+            checksum.unlink()
+            done.append(f"{root.name}: {checksum.name} was of another file, and is removed")
+    return done
+
+
+def _checksum_of(content: bytes, like: bytes) -> bytes:
+    """As Hadoop writes it: a mark, the size of a piece, the CRC-32 of each piece."""
+    size = int.from_bytes(like[4:8], "big") or len(content) or 1
+    pieces = (content[at : at + size] for at in range(0, len(content), size))
+    return like[:8] + b"".join(zlib.crc32(piece).to_bytes(4, "big") for piece in pieces)

@@ -34,7 +34,7 @@ _DAMAGED = (
     "Parquet error", "Failed to parse", "Invalid JSON", "InvalidJson", "corrupt", "Corrupt", "FILE_NOT_EXIST",
     "FileNotFoundException", "DELTA_LOG_FILE_NOT_FOUND", "DELTA_VERSIONS_NOT_CONTIGUOUS", "DELTA_STATE_RECOVER",
     "DELTA_TRUNCATED_TRANSACTION_LOG", "CANNOT_READ_FILE", "is not a Parquet file", "DELTA_FILE_NOT_FOUND",
-    "Malformed", "log segment",
+    "Malformed", "log segment", "ChecksumException",
 )  # fmt: skip
 _LOST_COMMIT = re.compile(r"(FAILED_READ_FILE|FileNotFound|FILE_NOT_EXIST).*_delta_log/\d{20}\.json", re.DOTALL)
 """Spark keeps in mind what a table's log held."""

@@ -18,8 +18,9 @@ def lose_newest_commit(folder: Path, table: Table) -> None:
     newest = _commits(folder)[-1]
     assert len(_commits(folder)) > 1, f"{folder} has a single commit"
     newest.unlink()
-    for left in (folder / "_delta_log").glob(f"{newest.stem}*"):
-        left.unlink()
+    for pattern in (f"{newest.stem}*", f".{newest.stem}*"):  # with the checksums that Hadoop keeps beside it
+        for left in (folder / "_delta_log").glob(pattern):
+            left.unlink()
 
 
 def lose_data_file(folder: Path, table: Table) -> None:

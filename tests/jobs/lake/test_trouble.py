@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,6 +42,7 @@ PLACE = "/var/coordinator/states"
         ("Permission denied (os error 13)", UsageError, "this user may not"),
         ("Kernel error: Invalid Checkpoint: Had a _last_checkpoint hint", DamagedTable, "farwatch repair states"),
         ("Object at location /x/part-0.parquet not found: No such file", DamagedTable, "part-0.parquet"),
+        ("o451.save: ChecksumException: Checksum error: x/_delta_log/2.json", DamagedTable, "farwatch repair states"),
         ("Schema error: No field named fault.", UsageError, "made by an older one"),
         ("connection timed out", StorageError, "connection timed out"),
     ],
@@ -138,3 +140,21 @@ def test_a_landing_without_its_files_or_with_a_file_twice_is_damage() -> None:
         refuse_damaged_landings("shop", rows, {"w1": 1, "w2": 2, "w3": 3})
     with pytest.raises(DamagedTable, match=r"a\.csv is there twice"):
         refuse_damaged_landings("shop", pa.concat_tables([rows, rows]), {"w1": 1, "w2": 2})
+
+
+def test_a_checksum_that_a_lost_commit_has_left_is_removed_and_one_that_fits_stays(tmp_path: Path) -> None:
+    write_deltalake(tmp_path / "cursors", pa.table({"a": [1]}))
+    log = tmp_path / "cursors" / "_delta_log"
+    content = (log / f"{0:020}.json").read_bytes()
+    pieces = [content[at : at + 512] for at in range(0, len(content), 512)]
+    fitting = b"crc\0" + (512).to_bytes(4, "big") + b"".join(zlib.crc32(one).to_bytes(4, "big") for one in pieces)
+    fits, lost, foreign = (log / f".{name}.crc" for name in (f"{0:020}.json", f"{7:020}.json", "_last_checkpoint"))
+    fits.write_bytes(fitting)
+    lost.write_bytes(fitting)
+    foreign.write_bytes(fitting)
+    (log / "_last_checkpoint").write_text("{}")
+    done = repair(Store(str(tmp_path)), CURSORS)
+    assert [line.split()[1] for line in done if "another file" in line] == sorted([lost.name, foreign.name])
+    assert fits.exists()
+    assert not lost.exists()
+    assert not foreign.exists()
