@@ -186,7 +186,8 @@ def settings_of(folder: Path, dags: Path, port: int, passwords: Path) -> dict[st
             "expose_config": "False",
         },
         "api_auth": {"jwt_secret": secrets.token_urlsafe(48)},
-        "scheduler": {"catchup_by_default": "False"},
+        # A scheduler that is started again finds the queued tasks of the one that died: by default after five minutes.
+        "scheduler": {"catchup_by_default": "False", "orphaned_tasks_check_interval": "30"},
         "dag_processor": {"parsing_processes": 1, "min_file_process_interval": 60},
         "logging": {"base_log_folder": str(folder / "logs"), "logging_level": "INFO"},
     }
