@@ -98,7 +98,10 @@ class StepOperator(FarwatchOperator):
                 context["outlet_events"][alias].add(asset_of(monitor), extra=extra)
 
     def _headline(self, monitor: str) -> dict[str, Any]:
-        """Logs the answer and returns what an event repeats of it. It is sealed whether or not it can be shown now."""
+        """Logs the answer and returns what an event repeats of it: of an answer that every site gives, that of one.
+
+        It is sealed whether or not it can be shown now.
+        """
         code, output, reason = self._run(["query", monitor, "--json"])
         if code:
             self.log.warning("The answer of %s is sealed but could not be read now: %s", monitor, reason)
@@ -106,8 +109,9 @@ class StepOperator(FarwatchOperator):
         found = json.loads(output)
         for line in found["text"]:
             self.log.info("%s", line)
-        rows = [{key: row[key] for key in ("rank", "key", "estimate", "low", "high")} for row in found["answers"]]
-        return {key: found[key] for key in HEADLINE} | {"answers": rows[:MOST_ROWS]}
+        of_one = [row for row in found["answers"] if row["node"] == found["answers"][0]["node"]]
+        rows = [{key: row[key] for key in ("rank", "key", "estimate", "low", "high")} for row in of_one[:MOST_ROWS]]
+        return {key: found[key] for key in HEADLINE} | {"answers": rows}
 
 
 def covered(timetable: EpochTimetable, dag_run: Any, params: Mapping[str, Any]) -> tuple[str, str]:

@@ -18,9 +18,8 @@ def handover(verb: str, sealed: list[str]) -> dict[str, object]:
 
 
 def answer(monitor: str) -> dict[str, object]:
-    rows = [
-        {"rank": 1, "key": "x", "estimate": 3.0, "low": 2.0, "high": 4.0, "confidence": 1.0, "node": "@coordinator"}
-    ]
+    row = {"rank": 1, "key": "x", "estimate": 3.0, "low": 2.0, "high": 4.0, "confidence": 1.0}
+    rows = [row | {"node": "north"}, row | {"node": "south"}]
     return {
         "epoch_start": "1970-01-01T00:00:00Z", "says": "valid (always)", "partial": False, "sites": 2,
         "missing_sites": [], "bytes": 10, "shipping_bytes": 90, "stale": None, "answers": rows,

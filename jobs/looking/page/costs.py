@@ -8,10 +8,9 @@ import pyarrow as pa
 
 from jobs.lake import column_list
 from jobs.lake.store import RowCondition
-from jobs.looking.page.shown import Shown
+from jobs.looking.page.shown import Shown, node_in_words
 from jobs.looking.sealed import find_epoch
 from jobs.looking.traffic import loads_of, shipped_by_epoch
-from monitoring_lib.network import is_site, site_of_node
 from monitoring_lib.tables import MESSAGES
 from monitoring_lib.topology import Tree
 
@@ -64,12 +63,8 @@ def links(shown: Shown) -> dict[str, Any] | None:
         "total": loads.total,
         "all": len(heaviest),
         "links": [
-            {"child": _name(link[0]), "parent": _name(link[1]), "entries": loads.entries[link],
+            {"child": node_in_words(link[0]), "parent": node_in_words(link[1]), "entries": loads.entries[link],
              "bytes": loads.bytes[link]}
             for link in heaviest[:MOST_LINKS]
         ],
     }  # fmt: skip
-
-
-def _name(node: str) -> str:
-    return site_of_node(node) if is_site(node) else node

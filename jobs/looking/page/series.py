@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from jobs.lake import column_list
 from jobs.lake.store import RowCondition
-from jobs.looking.page.shown import Shown
+from jobs.looking.page.shown import Shown, node_in_words
 from monitoring_lib.epochs import format_time
-from monitoring_lib.network import is_site, site_of_node
 from monitoring_lib.protocols import find_question
 from monitoring_lib.tables import ANSWERS, VERDICTS
 
@@ -44,12 +43,13 @@ def answers_over_time(shown: Shown) -> dict[str, Any]:
         times, by = shown.starts.tolist(), "epoch_start"
     exact = _exact(shown, one)
     found = _by_key(rows.sort_by("tick"), {time: at for at, time in enumerate(times)}, by)
-    order = sorted(found, key=lambda key: (-max(found[key]), found[key][max(found[key])]["rank"] or 0, key))
+    # A row without a rank among ranked ones is their total, beside which their lines would be flat.
+    order = sorted(found, key=lambda key: (-max(found[key]), found[key][max(found[key])]["rank"] or np.inf, key))
     return {
         "times": [format_time(time) for time in times],
         "series": [_one(key, found[key], exact) for key in order[:MOST_KEYS]],
         "keys": len(order),
-        "views": [view | {"nodes": [_name(node) for node in view["nodes"]]} for view in views],
+        "views": [view | {"nodes": [node_in_words(node) for node in view["nodes"]]} for view in views],
     }
 
 
@@ -107,10 +107,6 @@ def _views(rows: pa.Table) -> list[dict[str, Any]]:
         shared.setdefault(tuple(keys), []).append(node)
     order = sorted(shared.items(), key=lambda pair: (-len(pair[1]), pair[1]))
     return [{"nodes": nodes, "keys": list(keys[:MOST_KEYS])} for keys, nodes in order[:MOST_VIEWS]]
-
-
-def _name(node: str) -> str:
-    return site_of_node(node) if is_site(node) else node
 
 
 def _short(number: float | None) -> float | None:

@@ -16,6 +16,7 @@ from jobs.looking.page.thinning import NEWEST, shown_epochs
 from jobs.looking.sealed_chain import SealedChain
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.epochs import format_time
+from monitoring_lib.network import is_site, site_of_node
 
 
 @dataclass(frozen=True)
@@ -55,3 +56,8 @@ class Shown:
         revision = pa.array(self.chain.column("revision"), pa.int64()).take(at.combine_chunks())
         here = pc.is_in(starts, value_set=pa.array(self.starts, pa.int64()))
         return rows.filter(pc.and_(here, pc.fill_null(pc.equal(rows["revision"], revision), False)))
+
+
+def node_in_words(node: str) -> str:
+    """A site by its name; the coordinator and the inner nodes of a tree are said to be such."""
+    return site_of_node(node) if is_site(node) else node.removeprefix("@").replace("/", " ", 1)

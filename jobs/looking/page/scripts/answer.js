@@ -9,7 +9,15 @@ const RANK = { title: "rank", number: true, hint: meaning("answers.rank"), value
 
 // Where in a series the shown times begin, and the pairs (time, place in the series) that are shown.
 const visible = (times) => { const chosen = times.map((t, at) => at).filter((at) => within(times[at])); return new Set(chosen.slice(-filters().span)); };
+// Of a series all ticks of the epochs that are shown.
+function visibleTicks(detail) {
+  const { span, from, to } = filters(), first = from || to ? -Infinity : moment(detail.epochs.at(-span) ?? detail.epochs[0]);
+  return new Set(detail.answer.times.map((t, at) => at).filter((at) => within(detail.answer.times[at]) && moment(detail.answer.times[at]) >= first));
+}
 const cut = (s, seen) => s.at.map((at, i) => [at, i]).filter(([at]) => seen.has(at));
+// Stretches without a gap: where a key was not in the answer, neither a line nor a band is drawn.
+const stretches = (pairs) => pairs.reduce((found, pair) => { if (pair[0] === found.at(-1)?.at(-1)[0] + 1) found.at(-1).push(pair); else found.push([pair]); return found; }, []);
+const apart = (parts) => parts.flatMap((part, n) => n ? [null, ...part] : part);
 
 function chosenSeries(m, detail) {
   const words = filters().words;
@@ -36,14 +44,15 @@ function answerNow(m, detail) {
 }
 
 function overTime(m, detail) {
-  const { times } = detail.answer, seen = visible(times), all = chosenSeries(m, detail), series = all.slice(0, 6);
+  const { times } = detail.answer, seen = m.shape === "series" ? visibleTicks(detail) : visible(times), all = chosenSeries(m, detail), series = all.slice(0, 6);
   const quantity = m.shape === "series" ? "tick by tick" : "epoch by epoch";
   const traces = series.flatMap((s, n) => {
-    const pairs = cut(s, seen), band = pairs.filter(([, i]) => s.low[i] !== null && s.high[i] !== null), x = (list) => list.map(([at]) => times[at]);
+    const pairs = cut(s, seen), lines = stretches(pairs), bands = stretches(pairs.filter(([, i]) => s.low[i] !== null && s.high[i] !== null)), x = (list) => list.map(([at]) => times[at]);
+    const of = (value) => apart(lines.map((line) => line.map(value))), round = (there, back) => apart(bands.map((band) => [...band.map(there), ...band.map(back).reverse()]));
     const judged = pairs.filter(([, i]) => s.exact[i] !== null), name = escaped(short(s.key, 32));
     return [
-      { x: [...x(band), ...x(band).reverse()], y: [...band.map(([, i]) => s.high[i]), ...band.map(([, i]) => s.low[i]).reverse()], fill: "toself", fillcolor: faint(n), line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: s.key, type: "scatter", mode: "lines" },
-      { x: x(pairs), y: pairs.map(([, i]) => s.estimate[i]), customdata: pairs.map(([, i]) => bounds({ low: s.low[i], high: s.high[i] })), name, legendgroup: s.key, line: { color: tone(n), width: 2 }, mode: pairs.length > 80 ? "lines" : "lines+markers", marker: { size: 4 }, type: "scatter", hovertemplate: "%{x}<br>estimate %{y}, %{customdata}<extra>%{fullData.name}</extra>" },
+      { x: round(([at]) => times[at], ([at]) => times[at]), y: round(([, i]) => s.high[i], ([, i]) => s.low[i]), fill: "toself", fillcolor: faint(n), line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: s.key, type: "scatter", mode: "lines" },
+      { x: of(([at]) => times[at]), y: of(([, i]) => s.estimate[i]), customdata: of(([, i]) => bounds({ low: s.low[i], high: s.high[i] })), name, legendgroup: s.key, line: { color: tone(n), width: 2 }, mode: pairs.length > 80 && lines.every((line) => line.length > 1) ? "lines" : "lines+markers", marker: { size: 4 }, type: "scatter", hovertemplate: "%{x}<br>estimate %{y}, %{customdata}<extra>%{fullData.name}</extra>" },
       { x: x(judged), y: judged.map(([, i]) => s.exact[i]), name: "exact", legendgroup: s.key, showlegend: false, mode: "markers", type: "scatter", marker: { symbol: "x-thin", size: 7, line: { width: 1.5, color: tone(n) } }, hovertemplate: "%{x}<br>exact %{y}<extra>audit</extra>" },
     ];
   });
@@ -60,10 +69,11 @@ function ranks(m, detail) {
     const pairs = [...seen].sort((a, b) => a - b).map((at) => [at, s.at.indexOf(at)]);
     return { x: pairs.map(([at]) => times[at]), y: pairs.map(([, i]) => i < 0 ? null : s.rank[i]), name: escaped(short(s.key, 32)), mode: "lines+markers", type: "scatter", marker: { size: 5 }, line: { color: tone(n), width: 2 }, connectgaps: false, hovertemplate: "%{x}<br>rank %{y}<extra>%{fullData.name}</extra>" };
   });
+  const last = Math.max(...traces.flatMap((one) => one.y));
   const now = detail.now.answers.filter((r) => r.rank !== null && r.node === detail.now.answers[0].node).slice(0, 20);
   const reversed = now.slice().reverse(), spread = (end) => reversed.map((r) => Math.max(0, end === "high" ? (r.high ?? r.estimate) - r.estimate : r.estimate - (r.low ?? r.estimate)));
   return [
-    chart("Ranks over time", "rank 1 is at the top; a line ends where the item leaves the list", traces, { yaxis: { autorange: "reversed", dtick: 1 } }, answerTable(series, times, seen)),
+    chart("Ranks over time", "rank 1 is at the top; a line ends where the item leaves the list", traces, { yaxis: { range: [last + 0.5, 0.5], tick0: 1, dtick: last > 10 ? 2 : 1 } }, answerTable(series, times, seen)),
     chart("The list now", "bars are estimates, whiskers reach from low to high", [{ type: "bar", orientation: "h", y: reversed.map((r) => `${r.rank}. ${escaped(short(r.key, innerWidth < 600 ? 14 : 30))}`), x: reversed.map((r) => r.estimate), customdata: reversed.map(bounds), marker: { color: tone(0) }, hovertemplate: "%{y}<br>estimate %{x}, %{customdata}<extra></extra>",
       error_x: { type: "data", symmetric: false, array: spread("high"), arrayminus: spread("low"), color: color("--text"), thickness: 1.2 } }], { height: Math.max(160, 60 + 24 * now.length) },
     () => table([RANK, KEY, ...ROW, { title: "since", hint: "the first epoch of its present stay in the list", value: (r) => r.since ?? "" }], now, "The list now")),

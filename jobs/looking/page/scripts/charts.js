@@ -10,7 +10,7 @@ function layout(extra) {
   const narrow = innerWidth < 600;
   return { margin: { t: 8, r: 8, b: 36, l: narrow ? 44 : 56 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: color("--text"), size: 12, family: "inherit" },
     hovermode: "closest", hoverlabel: { bgcolor: color("--card"), bordercolor: color("--line"), font: { color: color("--text") } },
-    legend: { orientation: "h", y: -0.16, yanchor: "top", font: { size: 11 } }, ...extra, xaxis: { ...axis, ...extra.xaxis }, yaxis: { ...axis, ...extra.yaxis } };
+    legend: { orientation: "h", y: narrow ? -0.24 : -0.16, yanchor: "top", font: { size: 11 } }, ...extra, xaxis: { ...axis, tickangle: 0, ...(narrow ? { nticks: 4 } : {}), ...extra.xaxis }, yaxis: { ...axis, ...extra.yaxis } };
 }
 
 // Every chart has its table: it opens below, and is made when it is opened.

@@ -17,7 +17,7 @@ function kinds(m, found) {
   if (!names.length) return element("section", {}, heading("Messages by kind"), none("No message crossed in these epochs."));
   const of = (method, kind) => found.kinds.find((k) => k.method === method && k.kind === kind);
   const traces = names.map((kind, n) => ({ type: "bar", orientation: "h", y: methods.map((name) => escaped(name)).reverse(), x: methods.map((name) => of(name, kind)?.bytes ?? 0).reverse(), name: escaped(kind), marker: { color: tone(n) }, customdata: methods.map((name) => number(of(name, kind)?.messages ?? 0)).reverse(), hovertemplate: "%{y}: %{x:,} B in %{customdata} messages<extra>%{fullData.name}</extra>" }));
-  return chart("Messages by kind", `bytes by method and kind of message, in the newest ${plural(found.at.length, "epoch")}; shadows beside the monitor's method`, traces, { barmode: "stack", height: 130 + 34 * methods.length }, () => table([
+  return chart("Messages by kind", `bytes by method and kind of message, in the newest ${plural(found.at.length, "epoch")}; shadows beside the monitor's method`, traces, { barmode: "stack", bargap: 0.4, height: 130 + 34 * methods.length }, () => table([
     { title: "method", hint: meaning("messages.method"), value: (k) => k.method }, { title: "kind", hint: meaning("messages.kind"), value: (k) => k.kind }, { title: "messages", number: true, hint: "how many were sent", value: (k) => number(k.messages) },
     { title: "entries", number: true, hint: meaning("messages.entries"), value: (k) => number(k.entries) }, { title: "bytes", number: true, hint: meaning("messages.bytes"), value: (k) => bytes(k.bytes) }], found.kinds, "Messages by kind"));
 }
@@ -35,7 +35,7 @@ function loads(detail) {
 // What other methods, options and precisions would have sent, as `farwatch plan --keep` found.
 function compared(m, detail) {
   const found = detail.comparison;
-  if (!found) return [element("section", {}, heading("What other methods would cost"), none(`Nothing was compared yet: farwatch plan ${m.name} --keep replays the sealed epochs and shows the result here.`))];
+  if (!found) return [element("section", {}, heading("What other methods would cost"), none(`Nothing was compared yet: \`farwatch plan ${m.name} --keep\` replays the sealed epochs and shows the result here.`))];
   const drawn = found.variants.slice().reverse(), name = (v) => escaped(short(v.variant, 40));
   return [element("section", {}, chart("What other methods would cost", `bytes a day, replayed over ${plural(found.epochs, "epoch")} from ${found.from} to ${found.to}; sending everything takes ${bytes(Math.round(found.shipping_a_day))} a day`,
     [{ type: "bar", orientation: "h", y: drawn.map(name), x: drawn.map((v) => Math.round(v.bytes_a_day)), marker: { color: drawn.map((v) => tone(v.configured ? 0 : 1)) }, hovertemplate: "%{y}: %{x:,} B a day<extra></extra>" }], { height: 80 + 26 * drawn.length, yaxis: { automargin: true, tickmode: "linear" } },

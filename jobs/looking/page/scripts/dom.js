@@ -36,5 +36,7 @@ function table(columns, rows, name = "") {
   return element("div", {}, box, more);
 }
 
-const heading = (text, hint) => element("div", {}, element("h3", {}, text), hint ? element("p", { class: "soft" }, hint) : null);
-const none = (text) => element("p", { class: "soft" }, text);
+// What stands in backquotes is a command.
+const inWords = (text) => text.split("`").map((part, at) => at % 2 ? element("code", {}, part) : part);
+const heading = (text, hint) => element("div", {}, element("h3", {}, text), hint ? element("p", { class: "soft" }, inWords(hint)) : null);
+const none = (text) => element("p", { class: "soft" }, inWords(text));

@@ -6,7 +6,7 @@ async function monitor(name) {
   const head = [element("p", { class: "trail" }, element("a", { href: "#" }, "← all monitors"), airflowLink(`/dags/epochs-${encodeURIComponent(m.source)}`, "runs in Airflow"), airflowLink(`/dags/audit-${encodeURIComponent(m.source)}`, "audits in Airflow")),
     element("h2", {}, m.title), element("p", { class: "asks" }, m.asks), element("p", { class: "soft" }, about)];
   if (m.trouble) { main.replaceChildren(...head, element("p", { class: "bad" }, m.trouble)); return; }
-  if (!m.now) { main.replaceChildren(...head, element("p", {}, "No epoch is sealed yet."), none(`farwatch status says what ${m.source} waits for.`)); return; }
+  if (!m.now) { main.replaceChildren(...head, element("p", {}, "No epoch is sealed yet."), none("`farwatch status` says what it waits for.")); return; }
   const detail = await detailOf(name);
   if (location.hash.slice(1) !== `monitor/${encodeURIComponent(name)}`) return;
   const trouble = [...problems(m).map(([kind, text]) => element("p", { class: kind }, text)), ...m.alerts.map((a) => element("p", { class: a.severity === "critical" ? "bad" : "warn" }, `alert: ${a.subject}`))];

@@ -1,7 +1,7 @@
 // Why an answer can be trusted: the certificate in words, verdicts, sites that were missing, revisions.
 function validity(detail) {
   return element("section", {}, heading("Why this answer is valid", "each sentence is read from what is sealed"),
-    element("dl", { class: "why" }, detail.valid.flatMap((one) => [element("dt", {}, one.about), element("dd", {}, one.text)])));
+    element("dl", { class: "why" }, detail.valid.flatMap((one) => [element("dt", {}, one.about), element("dd", {}, inWords(one.text))])));
 }
 
 function strip(detail) {
