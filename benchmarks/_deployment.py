@@ -35,7 +35,7 @@ def deployment(
         (home / "data").mkdir()
         # As `farwatch up` starts it: one that lives for days has all of Java's optimisations.
         java = "spark.driver.extraJavaOptions"
-        server = spark_server.start(home / "spark", extra={java: spark_options(home, long_lived=True)[java]})
+        server = spark_server.start(home / "spark", extra={java: spark_options(home, optimised=True)[java]})
         servers.add(server.server)
         os.environ[REMOTE] = server.remote
         yield Context(load(home / "conf"), home)

@@ -70,7 +70,7 @@ def session(home: Path) -> Any:
     builder = SparkSession.builder.master("local[2]")
     project = str(Path(__file__).resolve().parents[1])
     options = {"spark.executorEnv.PYTHONPATH": project}
-    for name, value in spark_options(home, options, long_lived=True).items():
+    for name, value in spark_options(home, options, optimised=True).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 

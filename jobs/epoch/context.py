@@ -22,6 +22,10 @@ def _referred(*asked: Any) -> DataFrame | None:
     return referred_events(*asked)
 
 
+_BULK = 64 << 20
+"""Bytes of packed files, a few million events: from there on Java's optimisations save more than they take."""
+
+
 @dataclass
 class Context:
     """A deployment as one process sees it. Relative paths start at `home`."""
@@ -39,7 +43,14 @@ class Context:
     def session(self) -> SparkSession:
         from jobs.spark.session import open_session
 
-        return open_session(self.config.settings.spark, self.home)
+        return open_session(self.config.settings.spark, self.home, bulk=self._has_bulk())
+
+    def _has_bulk(self) -> bool:
+        """Whether the sources' files are so large that a slower start of Java pays."""
+        from jobs.input.files import find
+
+        paths = [source.path for source in self.config.sources.values() if "://" not in source.path]
+        return sum(file.size for path in paths for file in find(path, self.home)) >= _BULK
 
     @cached_property
     def lake(self) -> Lake:

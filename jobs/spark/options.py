@@ -27,11 +27,11 @@ def delta_jars(prefix: Path | None = None) -> list[Path]:
     return found
 
 
-def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, long_lived: bool = False) -> dict[str, str]:
+def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, optimised: bool = False) -> dict[str, str]:
     """Settings of a session or server whose own files (warehouse, scratch) stay below `home`.
 
-    `extra`, the configuration's `spark.options`, wins over what stands here. A server that lives for days is
-    better off with all of Java's optimisations than with a quick start.
+    `extra`, the configuration's `spark.options`, wins over what stands here. A server that lives for days, and a
+    session with much to do, are better off `optimised` by all that Java can than with a quick start.
     """
     home = home.absolute()
     options = {
@@ -59,7 +59,7 @@ def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, long_li
         # Spark's own ports (blocks, files, remote calls) ask for a secret too: in one process Spark makes it by itself.
         "spark.authenticate": "true",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC" if long_lived else QUICK_START,
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC" if optimised else QUICK_START,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",

@@ -30,14 +30,14 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Environment variable by which spark-submit tells a script where the Java machine is that it has started."""
 
 
-def open_session(settings: Spark, home: Path) -> SparkSession:
-    """The session that the configuration, or the environment, asks for."""
+def open_session(settings: Spark, home: Path, *, bulk: bool = False) -> SparkSession:
+    """The session that the configuration, or the environment, asks for; one of this process may expect much work."""
     remote = os.environ.get(REMOTE) or (settings.remote if settings.mode == "connect" else None)
     if remote:
         return _attached(*split_token(remote), home, settings)
     if settings.mode == "connect":
         raise ConfigError(f"spark.mode is connect, but neither spark.remote nor {REMOTE} says where the server is")
-    return _local(settings, home)
+    return _local(settings, home, bulk)
 
 
 def _attached(remote: str, token: str, home: Path, settings: Spark) -> SparkSession:
@@ -85,14 +85,14 @@ def _leave(session: Any) -> None:
     session.client.close()
 
 
-def _local(settings: Spark, home: Path) -> SparkSession:
+def _local(settings: Spark, home: Path, bulk: bool) -> SparkSession:
     told = _told_by_spark_submit()
     os.environ.update(spark_environment(options=settings.options | told))
     for name in OTHER_SPARK:
         os.environ.pop(name, None)
     from pyspark.sql import SparkSession
 
-    options = {"spark.master": settings.master, **spark_options(home / ".spark", settings.options)}
+    options = {"spark.master": settings.master, **spark_options(home / ".spark", settings.options, optimised=bulk)}
     builder = SparkSession.builder.appName("Farwatch")
     for name, value in options.items():
         if name not in told:

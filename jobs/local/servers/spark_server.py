@@ -46,13 +46,13 @@ def spark_home() -> Path:
 
 
 def connect_command(
-    home: Path, port: int, *, master: str, extra: Mapping[str, str] | None = None, long_lived: bool = False
+    home: Path, port: int, *, master: str, extra: Mapping[str, str] | None = None, optimised: bool = False
 ) -> list[str]:
     """The command line of a server: pip's pyspark brings no start-connect-server script."""
     options = {
         "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.connect.grpc.binding.port": str(port),
-    } | spark_options(home, extra, long_lived=long_lived)
+    } | spark_options(home, extra, optimised=optimised)
     command = [str(spark_home() / "bin" / "spark-submit"), "--class", CONNECT_CLASS, "--master", master]
     command += ["--name", "Farwatch"]
     for name, value in options.items():
@@ -82,7 +82,7 @@ def begin(
     port, token_file = port or free_port(), home / TOKEN_FILE
     server = Server.start(
         "Spark Connect",
-        connect_command(home, port, master=master, extra=extra, long_lived=outlive_us),
+        connect_command(home, port, master=master, extra=extra, optimised=outlive_us),
         log=home / "spark-connect.log",
         environment=_environment(extra, make_token(token_file)),
         folder=home,
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str]) -> None:
     home = Path(os.environ.get("FARWATCH_HOME", ".")).absolute() / "var" / "spark"
     home.mkdir(parents=True, exist_ok=True)
     extra = dict(setting.split("=", 1) for setting in settings)
-    command = connect_command(home, CONNECT_PORT, master=master, extra=extra, long_lived=True)
+    command = connect_command(home, CONNECT_PORT, master=master, extra=extra, optimised=True)
     if CLUSTER_SECRET in os.environ:
         # A cluster's processes share a secret; by a private file, since everybody sees a command line.
         write_private(home / "spark.conf", f"spark.authenticate.secret {os.environ[CLUSTER_SECRET]}\n")
