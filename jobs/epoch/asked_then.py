@@ -41,6 +41,6 @@ def source_then(seal: Seal) -> Source:
     """The source as far as answers depend on it: neither where its files lie nor how it is scheduled."""
     about: dict[str, Any] = json.loads(seal.config)["source"]
     values = {name: ValueColumn(**value) for name, value in about["values"].items()}
-    unpivot = None if about["unpivot"] is None else Unpivot(**about["unpivot"])
+    unpivot = None if about["unpivot"] is None else Unpivot.model_construct(**about["unpivot"])
     unsaid = {"path": "", "schedule": about["epoch"]}
     return Source.model_construct(**about | unsaid | {"values": values, "unpivot": unpivot})

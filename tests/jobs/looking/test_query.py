@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from jobs.epoch.asked_then import source_then
 from jobs.looking import query
 from jobs.looking.answer import ShownAnswer, look
 from jobs.looking.answer_report import promise_line, to_plain
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import NotNow, UsageError
 from monitoring_lib.tables import SYNOPSES
-from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
+from tests.jobs.sealed_home import BUSIEST, SOURCE, SealedHome, bought
 
 Say = Callable[..., str]
 
@@ -326,3 +327,16 @@ def test_wrong_arguments_are_one_sentence(say: Say, arguments: dict[str, Any], s
     with pytest.raises(UsageError) as caught:
         say(**arguments)
     assert sentence in str(caught.value)
+
+
+def test_a_source_of_wide_rows_is_known_again_from_its_seals(tmp_path: Path) -> None:
+    columns = {"time": "time", "site": "site", "item": "item"}
+    wide = SOURCE | {"columns": columns, "unpivot": {"columns": "c0..c1", "step": "30m"}}
+    shop = SealedHome(tmp_path, source=wide)
+    shop.land(bought(0, north="aab"))
+    shop.run(0, 1)
+    done = shop.command("query", "busiest")
+    assert done.returncode == 0, done.stderr
+    assert source_then(shop.context().lake.ledger.seals("shop", "busiest")[0]).unpivot == (
+        shop.context().config.source("shop").unpivot
+    )

@@ -36,7 +36,7 @@ function step(by) {
 
 const KEYS = { "/": () => field("words").focus(), j: () => step(1), k: () => step(-1), o: () => { location.hash = ""; }, d: turn };
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target.matches("input")) { event.target.blur(); return; }
+  if (event.key === "Escape" && event.target.matches("input")) { event.preventDefault(); event.target.blur(); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
   if (event.key in KEYS) { event.preventDefault(); KEYS[event.key](); }
 });
