@@ -85,7 +85,7 @@ def _compared(brought: list[Seal], there: Counter[tuple[int, str]]) -> Iterator[
             expected = sum(seal.counts.get("landed", 0) for seal in together) - replaced
             events = sum(there[start, seal.write] for seal in together)
             if events != expected:
-                numbers = ", ".join(str(seal.revision) for seal in together)
+                numbers = " and ".join(str(seal.revision) for seal in together)
                 yield Finding(
                     start, "events are those that landed", False, observed=counted(events, "event"),
                     detail=f"landing {numbers} brought {counted(expected, 'event')}; rows of the table `events` were"

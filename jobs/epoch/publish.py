@@ -21,7 +21,7 @@ from monitoring_lib.tables import ANSWERS, DRAFTS
 _LOOK_BACK = 512
 """Epochs before a run in which unpublished answers are looked for: more than one run seals at a time."""
 _MOST_ROWS = 150_000
-"""Answers that are copied at a time. Reading them takes many times their own size: no range may cost more memory."""
+"""Answers that are copied at a time: reading them takes many times their size in memory."""
 
 
 def publish(context: Context, source: str, monitor: str, since: int) -> None:

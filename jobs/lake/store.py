@@ -165,7 +165,7 @@ class Store:
         raise StorageError(f"{self.location(table)}: {_MOST_TRIES} tries to commit were all overtaken; try again")
 
     def _refuse_unwritable(self, table: Table, rows: pa.Table) -> None:
-        """Looks before the engine does: where it cannot write, it also prints where in Rust it was."""
+        """Checked before delta-rs writes: where that cannot write, it prints a Rust backtrace beside its error."""
         location = self.location(table)
         if "://" in location:
             return

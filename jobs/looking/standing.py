@@ -60,7 +60,7 @@ class SourceStanding:
     landings: int
     last_landed: int | None
     to_seal: int | None
-    """Where the last epoch ends that events have landed for or after, and that is over."""
+    """The end of the last epoch that is over and that has landed events in it or after it."""
     waiting: Sequence[Waiting]
     no_look: str
     """Why the source's files could not be looked at, if they could not."""

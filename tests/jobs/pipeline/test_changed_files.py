@@ -107,6 +107,7 @@ def test_changed_files_are_refused_by_name_and_the_printed_commands_lead_to_the_
     assert answered(home) == exact
     sql = typed(home, "query", "--sql", "SELECT count(*) AS events FROM events", "--json")
     assert '"events": 24' in sql.text or "[24]" in sql.text.replace(" ", "")
+    assert typed(home, "audit", "shop").code == 0
 
 
 def test_a_rotated_log_brings_its_last_lines_and_the_new_one_its_first(home: Deployment) -> None:
