@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import expected_conditions as until
 from selenium.webdriver.support.wait import WebDriverWait
 
-from jobs.local.servers.airflow_server import USER, AirflowHome
+from jobs.local.servers.airflow_server import USER
+from tests.browser import chromium
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--window-size=1500,1600",
-)  # fmt: skip
 LONGEST = 60
 """Seconds within which a page has to show what it is asked for."""
 
@@ -70,19 +64,12 @@ class Person:
 
 
 @contextmanager
-def at_airflow(home: AirflowHome) -> Iterator[Person]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM or ""
-    for flag in FLAGS:
-        options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
-        person = Person(driver, home.url)
+def at_airflow(url: str, password: str) -> Iterator[Person]:
+    with chromium() as driver:
+        person = Person(driver, url)
         person.open("/")
         person.find("input[name=username]").send_keys(USER)
-        person.find("input[name=password]").send_keys(home.password)
+        person.find("input[name=password]").send_keys(password)
         person.click("button[type=submit]")
         person.find("a[href$='/dags']")
         yield person
-    finally:
-        driver.quit()

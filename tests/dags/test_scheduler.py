@@ -20,7 +20,8 @@ from jobs.local.servers import airflow_server
 from jobs.local.servers.airflow_api import AirflowApi
 from jobs.local.servers.process import Servers
 from monitoring_lib.verbs import VERBS
-from tests.dags.browser import CHROMIUM, DRIVER, Person, at_airflow
+from tests.browser import NO_BROWSER
+from tests.dags.browser import Person, at_airflow
 from tests.dags.conftest import ROOT, write_conf
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
@@ -211,10 +212,10 @@ def test_the_form_refuses_what_is_no_time(stack: Stack) -> None:
 
 @pytest.fixture(scope="module")
 def person(stack: Stack) -> Iterator[Person]:
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("there is no Chromium with its driver on this machine")
+    if NO_BROWSER:
+        pytest.skip(NO_BROWSER)
     stack.finished("steady", "scheduled", 3)
-    with at_airflow(stack.home) as person:
+    with at_airflow(stack.home.url, stack.home.password) as person:
         yield person
 
 

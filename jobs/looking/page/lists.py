@@ -19,6 +19,7 @@ from monitoring_lib.tables import ALERTS, EPOCHS, QUARANTINE, VALIDATIONS
 MOST_ROWS = 300
 """Of each list."""
 _LONGEST = 300
+_SECOND = 1_000_000
 
 
 def alerts(context: Context) -> list[dict[str, Any]]:
@@ -77,7 +78,7 @@ def _newest(rows: pa.Table, by: str) -> list[dict[str, Any]]:
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """Times as the rest of the page writes them; long texts are cut."""
     return {
-        name: format_time(to_microseconds(value)) if hasattr(value, "tzinfo")
+        name: format_time(to_microseconds(value) // _SECOND * _SECOND) if hasattr(value, "tzinfo")
         else printable(value, _LONGEST) if isinstance(value, str)
         else str(value) if hasattr(value, "isoformat") else value
         for name, value in row.items()

@@ -43,22 +43,29 @@ function answerNow(m, detail) {
     element("details", {}, element("summary", {}, `As farwatch query ${m.name} prints it`), element("pre", { tabindex: "0" }, detail.now.text.join("\n"))));
 }
 
+// Queries of a series have units of their own, so each has a chart of its own.
 function overTime(m, detail) {
-  const { times } = detail.answer, seen = m.shape === "series" ? visibleTicks(detail) : visible(times), all = chosenSeries(m, detail), series = all.slice(0, 6);
+  const all = chosenSeries(m, detail);
+  if (m.shape !== "series" || all.length < 2) return lines(m, detail, "The answer over time", all);
+  return element("div", { class: "pair" }, all.slice(0, 12).map((s) => lines(m, detail, `${short(s.key)} over time`, [s])));
+}
+
+function lines(m, detail, title, all) {
+  const { times } = detail.answer, seen = m.shape === "series" ? visibleTicks(detail) : visible(times), series = all.slice(0, 6);
   const quantity = m.shape === "series" ? "tick by tick" : "epoch by epoch";
   const traces = series.flatMap((s, n) => {
-    const pairs = cut(s, seen), lines = stretches(pairs), bands = stretches(pairs.filter(([, i]) => s.low[i] !== null && s.high[i] !== null)), x = (list) => list.map(([at]) => times[at]);
-    const of = (value) => apart(lines.map((line) => line.map(value))), round = (there, back) => apart(bands.map((band) => [...band.map(there), ...band.map(back).reverse()]));
+    const pairs = cut(s, seen), parts = stretches(pairs), bands = stretches(pairs.filter(([, i]) => s.low[i] !== null && s.high[i] !== null)), x = (list) => list.map(([at]) => times[at]);
+    const of = (value) => apart(parts.map((part) => part.map(value))), round = (there, back) => apart(bands.map((band) => [...band.map(there), ...band.map(back).reverse()]));
     const judged = pairs.filter(([, i]) => s.exact[i] !== null), name = escaped(short(s.key, 32));
     return [
       { x: round(([at]) => times[at], ([at]) => times[at]), y: round(([, i]) => s.high[i], ([, i]) => s.low[i]), fill: "toself", fillcolor: faint(n), line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: s.key, type: "scatter", mode: "lines" },
-      { x: of(([at]) => times[at]), y: of(([, i]) => s.estimate[i]), customdata: of(([, i]) => bounds({ low: s.low[i], high: s.high[i] })), name, legendgroup: s.key, line: { color: tone(n), width: 2 }, mode: pairs.length > 80 && lines.every((line) => line.length > 1) ? "lines" : "lines+markers", marker: { size: 4 }, type: "scatter", hovertemplate: "%{x}<br>estimate %{y}, %{customdata}<extra>%{fullData.name}</extra>" },
-      { x: x(judged), y: judged.map(([, i]) => s.exact[i]), name: "exact", legendgroup: s.key, showlegend: false, mode: "markers", type: "scatter", marker: { symbol: "x-thin", size: 7, line: { width: 1.5, color: tone(n) } }, hovertemplate: "%{x}<br>exact %{y}<extra>audit</extra>" },
+      { x: of(([at]) => times[at]), y: of(([, i]) => s.estimate[i]), customdata: of(([, i]) => bounds({ low: s.low[i], high: s.high[i] })), name, legendgroup: s.key, line: { color: tone(n), width: 2 }, mode: pairs.length > 80 && parts.every((part) => part.length > 1) ? "lines" : "lines+markers", marker: { size: 4 }, type: "scatter", hovertemplate: "%{x}<br>estimate %{y}, %{customdata}<extra>%{fullData.name}</extra>" },
+      { x: x(judged), y: judged.map(([, i]) => s.exact[i]), name: "exact", legendgroup: s.key, showlegend: false, mode: "markers", type: "scatter", marker: { symbol: "x-thin", size: judged.length > 150 ? 3 : 7, line: { width: judged.length > 150 ? 1 : 1.5, color: tone(n) } }, hovertemplate: "%{x}<br>exact %{y}<extra>audit</extra>" },
     ];
   });
   const more = all.length > series.length ? ` The ${series.length} first of ${detail.answer.keys} keys are drawn; the filter finds others.` : "";
-  const drawn = detail.coverage.revised.length + detail.coverage.changed.length ? " Dotted lines: orange where an epoch was sealed anew, blue where the configuration changed." : "";
-  return chart("The answer over time", `${quantity}: the line is the estimate, the band reaches from low to high, a cross is the exact value that the audit found.${more}${drawn}`, traces,
+  const drawn = m.shape !== "series" && detail.coverage.revised.length + detail.coverage.changed.length ? " Dotted lines: orange where an epoch was sealed anew, blue where the configuration changed." : "";
+  return chart(title, `${quantity}: the line is the estimate, the band reaches from low to high, a cross is the exact value that the audit found.${more}${drawn}`, traces,
     { shapes: m.shape === "series" ? [] : changeLines(detail, Math.min(...seen)) }, answerTable(all, times, seen));
 }
 

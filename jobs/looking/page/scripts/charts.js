@@ -18,13 +18,16 @@ function chart(title, hint, traces, extra, tableOf) {
   const place = element("div", { class: "chart", role: "img", "aria-label": `${title}: ${hint}`, style: extra.height ? `height:${extra.height}px` : null });
   const details = element("details", {}, element("summary", {}, "Table"));
   details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(tableOf()); });
-  const draw = () => chartLibrary().then(() => { if (place.isConnected) Plotly.newPlot(place, traces, { ...layout(extra), showlegend: traces.length > 1 && !(innerWidth < 600 && traces.length > 8) }, { responsive: true, displaylogo: false, displayModeBar: false }); });
+  const draw = () => chartLibrary().then(() => { if (place.isConnected) Plotly.newPlot(place, traces, { ...layout(extra), showlegend: traces.filter((one) => one.showlegend !== false).length > 1 && !(innerWidth < 600 && traces.length > 8) }, { responsive: true, displaylogo: false, displayModeBar: false }); });
   requestAnimationFrame(draw);
   return element("section", {}, heading(title, hint), place, details);
 }
 
+// An axis of names: two that begin alike, or are the same, keep a place each.
+const named = (names) => ({ tickmode: "array", tickvals: names.map((name, at) => at), ticktext: names.map(escaped) });
+
 // Upright lines where epochs were sealed anew, or under another configuration.
 function changeLines(detail, from) {
-  const line = (at, tint) => ({ type: "line", x0: detail.epochs[at], x1: detail.epochs[at], yref: "paper", y0: 0, y1: 1, line: { color: color(tint), width: 1.5, dash: "dot" } });
-  return [...detail.coverage.revised.filter((r) => r.at >= from).map((r) => line(r.at, "--warn")), ...detail.coverage.changed.filter((at) => at >= from).map((at) => line(at, "--accent"))].slice(-60);
+  const line = (at, tint) => ({ type: "line", x0: detail.epochs[at], x1: detail.epochs[at], yref: "paper", y0: 0, y1: 1, line: { color: tint, width: 1.5, dash: "dot" } });
+  return [...detail.coverage.revised.filter((r) => r.at >= from).map((r) => line(r.at, tone(1))), ...detail.coverage.changed.filter((at) => at >= from).map((at) => line(at, color("--accent")))].slice(-60);
 }

@@ -26,9 +26,9 @@ function loads(detail) {
   const found = detail.links;
   if (!found) return [];
   const wanted = filters().site, shown = found.links.filter((l) => !wanted || `${l.child} ${l.parent}`.toLowerCase().includes(wanted));
-  const drawn = shown.slice(0, 25).reverse(), name = (l) => escaped(`${short(l.child, 18)} → ${short(l.parent, 18)}`);
+  const drawn = shown.slice(0, 25).reverse(), names = drawn.map((l) => `${short(l.child, 18)} → ${short(l.parent, 18)}`);
   return [chart("Load of the tree's links", `entries that each link carried in the newest epoch, the heaviest first; the root's links carried ${number(found.root)} of ${number(found.total)}`,
-    [{ type: "bar", orientation: "h", y: drawn.map(name), x: drawn.map((l) => l.entries), customdata: drawn.map((l) => bytes(l.bytes)), marker: { color: tone(0) }, hovertemplate: "%{y}: %{x:,} entries, %{customdata}<extra></extra>" }], { height: 80 + 20 * drawn.length },
+    [{ type: "bar", orientation: "h", y: names.map((name, at) => at), x: drawn.map((l) => l.entries), customdata: drawn.map((l) => escaped(`${l.child} → ${l.parent}, ${bytes(l.bytes)}`)), marker: { color: tone(0) }, hovertemplate: "%{x:,} entries: %{customdata}<extra></extra>" }], { height: 80 + 20 * drawn.length, yaxis: named(names) },
     () => table([{ title: "from", hint: "the lower end of the link", key: true, value: (l) => l.child }, { title: "to", hint: "the upper end", key: true, value: (l) => l.parent }, { title: "entries", number: true, hint: "pairs of key and value that crossed, both ways together", value: (l) => number(l.entries) }, { title: "bytes", number: true, hint: "bytes that crossed", value: (l) => bytes(l.bytes) }], shown, "Links"))];
 }
 
@@ -36,9 +36,9 @@ function loads(detail) {
 function compared(m, detail) {
   const found = detail.comparison;
   if (!found) return [element("section", {}, heading("What other methods would cost"), none(`Nothing was compared yet: \`farwatch plan ${m.name} --keep\` replays the sealed epochs and shows the result here.`))];
-  const drawn = found.variants.slice().reverse(), name = (v) => escaped(short(v.variant, 40));
+  const drawn = found.variants.slice().reverse(), names = drawn.map((v) => short(v.variant, innerWidth < 600 ? 20 : 40));
   return [element("section", {}, chart("What other methods would cost", `bytes a day, replayed over ${plural(found.epochs, "epoch")} from ${found.from} to ${found.to}; sending everything takes ${bytes(Math.round(found.shipping_a_day))} a day`,
-    [{ type: "bar", orientation: "h", y: drawn.map(name), x: drawn.map((v) => Math.round(v.bytes_a_day)), marker: { color: drawn.map((v) => tone(v.configured ? 0 : 1)) }, hovertemplate: "%{y}: %{x:,} B a day<extra></extra>" }], { height: 80 + 26 * drawn.length, yaxis: { automargin: true, tickmode: "linear" } },
+    [{ type: "bar", orientation: "h", y: names.map((name, at) => at), x: drawn.map((v) => Math.round(v.bytes_a_day)), customdata: drawn.map((v) => escaped(v.variant)), marker: { color: drawn.map((v) => tone(v.configured ? 0 : 1)) }, hovertemplate: "%{customdata}: %{x:,} B a day<extra></extra>" }], { height: 80 + 26 * drawn.length, yaxis: named(names) },
     () => table([{ title: "variant", hint: "what differs from the monitor's file", key: true, value: (v) => v.configured ? `${v.variant} (configured)` : v.variant }, { title: "promise", hint: "what it would have promised", value: (v) => v.promise },
       { title: "a day", number: true, hint: "bytes that would have crossed in a day", value: (v) => bytes(Math.round(v.bytes_a_day)) }, { title: "messages a day", number: true, hint: "messages that would have crossed in a day", value: (v) => number(Math.round(v.messages_a_day)) },
       { title: "width", number: true, hint: "how far apart low and high of a row were, the median", value: (v) => v.width === "∞" ? "∞" : number(v.width) }, { title: "widest", number: true, hint: "how far apart they were at most", value: (v) => v.widest === "∞" ? "∞" : number(v.widest) }], found.variants, "Variants")), element("p", {}, found.advice, ` (compared at ${found.at})`))];

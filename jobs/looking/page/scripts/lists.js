@@ -29,7 +29,9 @@ function list(title, hint, of, rows, names) {
   const shown = rows.filter((row) => hits(row, names));
   const columns = [...names.map((name) => column(of, name)), ...(hasAirflow ? [{ title: "Airflow", hint: "the run, or the runs of the source", value: runLink }] : [])];
   columns.rowClass = (row) => row.severity === "critical" && row.state !== "closed" ? "critical" : "";
-  return element("section", {}, element("h2", {}, title), none(hint), shown.length ? table(columns, shown, title) : none(rows.length ? "None fits the filter." : "None."));
+  const made = table(columns, shown, title);
+  made.classList.add("stacked");
+  return element("section", {}, element("h2", {}, title), none(hint), shown.length ? made : none(rows.length ? "None fits the filter." : "None."));
 }
 
 function sourceTable() {

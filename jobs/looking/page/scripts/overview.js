@@ -59,7 +59,7 @@ function spark(m) {
 }
 
 function looks(m) {
-  const alerts = m.alerts.map((a) => element("div", { class: a.severity === "critical" ? "bad" : "warn", title: "an open alert" }, `alert: ${short(a.subject + (a.site ? `, ${a.site}` : ""), 60)}`));
+  const alerts = m.alerts.map((a) => element("div", { class: a.severity === "critical" ? "bad" : "warn", title: "an open alert" }, `alert: ${short(a.subject + (a.site && !a.subject.includes(a.site) ? `, ${a.site}` : ""), 60)}`));
   const found = [...problems(m).map(([kind, text]) => element("div", { class: kind }, text)), ...alerts];
   if (!found.length) return element("span", { class: "good" }, "all well");
   return element("div", {}, found.slice(0, 4), found.length > 4 ? element("div", { class: "soft" }, `and ${found.length - 4} more`) : null);
@@ -89,6 +89,6 @@ const ordered = () => data.monitors.filter(fits).sort((a, b) => severity(a) - se
 function overview() {
   const shown = ordered();
   const list = table(COLUMNS, shown, "Monitors");
-  list.classList.add("cards");
+  list.classList.add("cards", "stacked");
   main.replaceChildren(element("h2", {}, "Monitors"), tiles(shown), shown.length ? list : none("No monitor fits the filter."), sourceTable());
 }

@@ -28,9 +28,10 @@ function siteMap(detail) {
   const z = rows.map(() => shown.map(() => 0)), text = rows.map(() => shown.map(() => "took part"));
   for (const [at, site, kind] of cells) { const y = rows.indexOf(site); if (y >= 0) { z[y][column.get(at)] = kind + 1; text[y][column.get(at)] = KINDS[kind]; } }
   for (const [at, site] of found.joined) { const y = rows.indexOf(site); if (y >= 0) shown.forEach((epoch, i) => { if (epoch < at) { z[y][i] = 4; text[y][i] = "not known yet"; } }); }
-  const tints = ["--line", "--warn", "--bad", "--soft", "--back"], steps = tints.flatMap((name, i) => [[i / 5, color(name)], [(i + 1) / 5, color(name)]]);
-  return chart(title, `${about}${rows.length < new Set(cells.map(([, s]) => s)).size ? `, the ${rows.length} most often missing are drawn; the filter finds others` : ""}. Orange: without a row. Red: its rows are owed. Dark grey: rejected.`, [{ type: "heatmap", x: shown.map((at) => detail.epochs[at]), y: rows.map((s) => escaped(short(found.sites[s], innerWidth < 600 ? 12 : 24))), z, text, zmin: -0.5, zmax: 4.5, showscale: false, colorscale: steps, xgap: shown.length > 150 ? 0 : 1, ygap: 1, hovertemplate: "%{y}, %{x}<br>%{text}<extra></extra>" }],
-    { height: 80 + 18 * rows.length, yaxis: { autorange: "reversed", type: "category" } },
+  const tints = [color("--line"), tone(1), color("--bad"), color("--soft"), color("--back")], steps = tints.flatMap((tint, i) => [[i / 5, tint], [(i + 1) / 5, tint]]);
+  const names = rows.map((s) => short(found.sites[s], innerWidth < 600 ? 12 : 24));
+  return chart(title, `${about}${rows.length < new Set(cells.map(([, s]) => s)).size ? `, the ${rows.length} most often missing are drawn; the filter finds others` : ""}. Orange: without a row. Red: its rows are owed. Dark grey: rejected.`, [{ type: "heatmap", x: shown.map((at) => detail.epochs[at]), y: rows.map((s, at) => at), z, text, customdata: rows.map((s) => shown.map(() => escaped(found.sites[s]))), zmin: -0.5, zmax: 4.5, showscale: false, colorscale: steps, xgap: shown.length > 150 ? 0 : 1, ygap: 1, hovertemplate: "%{customdata}, %{x}<br>%{text}<extra></extra>" }],
+    { height: 80 + 18 * rows.length, yaxis: { ...named(names), autorange: "reversed" } },
     () => table([{ title: "epoch", hint: "start of the epoch", value: ([at]) => detail.epochs[at] }, { title: "site", key: true, hint: "the site that took no part", value: ([, s]) => found.sites[s] }, { title: "why", hint: "whether it sent nothing, or its rows were set aside", value: ([, , kind]) => KINDS[kind] }], cells.slice().reverse(), "Missing sites"));
 }
 
