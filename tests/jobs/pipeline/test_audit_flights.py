@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 FLIGHTS = {
     "name": "flights", "format": "csv", "path": "data/*.csv", "epoch": "1d", "origin": "2001-01-01",
     "columns": {"time": "time", "site": "site", "item": "item", "value": "value"},
-    "quality": {"freshness": 0}, "late": {"horizon": "10d", "revise": "auto"},
+    "quality": {"freshness": 0}, "late": {"horizon": "20d", "revise": "auto"},
 }  # fmt: skip
 MONITORS = (
     {"name": "week", "question": "top-k", "source": "flights", "k": 10, "tolerance": 50, "window": "7d"},
