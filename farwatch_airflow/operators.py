@@ -52,6 +52,8 @@ class FarwatchOperator(BaseOperator):
 
     def execute(self, context: Context) -> Any:
         code, output, reason = self._run(self.arguments)
+        if output:
+            self.log.info("%s", output)  # of an audit, what it comes to
         self._raise_failure(code, reason)
         return output
 

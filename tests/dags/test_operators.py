@@ -20,7 +20,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Described:
 def test_the_log_has_what_the_command_says_and_the_result_is_its_last_line(found: Described) -> None:
     case = found["well"]
     assert (case["result"], case["error"]) == ("last", None)
-    assert case["log"] == ["Running farwatch query 'a b'", "one", "two", "three", "so query a b"]
+    assert case["log"] == ["Running farwatch query 'a b'", "one", "two", "three", "so query a b", "last"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_reason_of_a_failure_stands_in_the_log_once_and_last(found: Describe
 def test_only_the_last_reason_is_held_back_and_a_reason_without_failure_is_logged(found: Described) -> None:
     case = found["a reason that was not the last"]
     assert (case["log"][1:], case["error"][1].rpartition(": ")[2]) == (["a"], "b")
-    assert found["a reason for nothing"]["log"][1:] == ["a warning"]
+    assert found["a reason for nothing"]["log"][1:] == ["a warning", "fine"]
     assert found["a reason for nothing"]["result"] == "fine"
 
 
