@@ -92,26 +92,37 @@ class StepOperator(FarwatchOperator):
         return context["ti"].xcom_pull(task_ids=self._sibling("seal"), key=UNANNOUNCED) or []
 
     def _announce(self, context: Context, monitors: Sequence[str], interval: tuple[str, str]) -> None:
-        for monitor in monitors:
-            extra = dict(zip(("from", "to"), interval, strict=True)) | self._headline(monitor)
+        for monitor, headline in zip(monitors, self._headlines(monitors), strict=True):
+            extra = dict(zip(("from", "to"), interval, strict=True)) | headline
             for alias in self.outlets:
                 context["outlet_events"][alias].add(asset_of(monitor), extra=extra)
 
-    def _headline(self, monitor: str) -> dict[str, Any]:
-        """Logs the answer and returns what an event repeats of it: of an answer that every site gives, that of one.
+    def _headlines(self, monitors: Sequence[str]) -> list[dict[str, Any]]:
+        """Logs the answers and returns what an event repeats of each.
 
-        It is sealed whether or not it can be shown now.
+        They are sealed whether or not they can be shown now: where one of several cannot, each is asked for by itself.
         """
-        code, output, reason = self._run(["query", monitor, "--json"])
+        if not monitors:
+            return []
+        code, output, reason = self._run(["query", *monitors, "--json"])
+        if code and len(monitors) > 1:
+            return [headline for monitor in monitors for headline in self._headlines([monitor])]
         if code:
-            self.log.warning("The answer of %s is sealed but could not be read now: %s", monitor, reason)
-            return {}
+            self.log.warning("The answer of %s is sealed but could not be read now: %s", monitors[0], reason)
+            return [{}]
         found = json.loads(output)
-        for line in found["text"]:
-            self.log.info("%s", line)
-        of_one = [row for row in found["answers"] if row["node"] == found["answers"][0]["node"]]
-        rows = [{key: row[key] for key in ("rank", "key", "estimate", "low", "high")} for row in of_one[:MOST_ROWS]]
-        return {key: found[key] for key in HEADLINE} | {"answers": rows}
+        answers = found if len(monitors) > 1 else [found]
+        for answer in answers:
+            for line in answer["text"]:
+                self.log.info("%s", line)
+        return [_headline(answer) for answer in answers]
+
+
+def _headline(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What an event repeats of an answer; of one that every site gives, that of one site."""
+    of_one = [row for row in found["answers"] if row["node"] == found["answers"][0]["node"]]
+    rows = [{key: row[key] for key in ("rank", "key", "estimate", "low", "high")} for row in of_one[:MOST_ROWS]]
+    return {key: found[key] for key in HEADLINE} | {"answers": rows}
 
 
 def covered(timetable: EpochTimetable, dag_run: Any, params: Mapping[str, Any]) -> tuple[str, str]:

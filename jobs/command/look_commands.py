@@ -17,7 +17,9 @@ _PANEL = "Looking"
 
 @app.command("query", rich_help_panel=_PANEL)
 def query(
-    monitor: Annotated[str | None, typer.Argument(metavar="MONITOR", help="Name of a monitor.")] = None,
+    monitors: Annotated[
+        list[str] | None, typer.Argument(metavar="MONITOR", help="Name of a monitor, or of several.")
+    ] = None,
     epoch: Epoch = None,
     history: Annotated[int, typer.Option(metavar="N", help="Also the last N epochs.")] = 0,
     node: Annotated[str | None, typer.Option(metavar="SITE", help="Only the view of this site, or of @node.")] = None,
@@ -37,12 +39,15 @@ def query(
     memory: Annotated[str, typer.Option(metavar="SIZE", help="With --sql: the most memory that it takes.")] = "2GiB",
     json: Json = False,
 ) -> None:
-    """Prints a monitor's answer with its bounds, or the result of a SELECT over all that is sealed."""
+    """Prints a monitor's answer with its bounds, or the result of a SELECT over all that is sealed.
+
+    Of several monitors, --json gives a list.
+    """
     spare_pandas()
     from jobs.looking import query
 
     query.run(
-        monitor, epoch=epoch, history=history, sql=sql, node=node, links=links, point=point, range_=range_,
+        *(monitors or ()), epoch=epoch, history=history, sql=sql, node=node, links=links, point=point, range_=range_,
         ask=ask, limit=limit, seconds=seconds, memory=memory, as_json=json,
     )  # fmt: skip
 

@@ -20,16 +20,25 @@ _MOST_ROWS = 50
 _MOST_KEYS = 10
 
 
-def show(look: ShownAnswer, as_json: bool, loads: LinkTraffic | None = None) -> None:
+def show(looks: Sequence[ShownAnswer], as_json: bool, loads: Sequence[LinkTraffic | None]) -> None:
+    """Answers of several monitors one after the other; as JSON a single one by itself, several as a list."""
     if as_json:
-        links = {} if loads is None else {"links": _plain_loads(loads)}
-        printing.print_json(to_plain(look) | links | {"text": lines(look)})
+        found = [_plain_answer(*one) for one in zip(looks, loads, strict=True)]
+        printing.print_json(found[0] if len(found) == 1 else found)
         return
-    printing.show(*_parts(look))
-    if look.history:
-        printing.show("", _history(look.history))
-    if loads is not None:
-        printing.show("", *_links(loads))
+    for number, (look, carried) in enumerate(zip(looks, loads, strict=True)):
+        if number:
+            printing.line("")
+        printing.show(*_parts(look))
+        if look.history:
+            printing.show("", _history(look.history))
+        if carried is not None:
+            printing.show("", *_links(carried))
+
+
+def _plain_answer(look: ShownAnswer, loads: LinkTraffic | None) -> dict[str, Any]:
+    links = {} if loads is None else {"links": _plain_loads(loads)}
+    return to_plain(look) | links | {"text": lines(look)}
 
 
 def lines(look: ShownAnswer) -> list[str]:

@@ -14,12 +14,12 @@ from monitoring_lib.network import node_of_site
 
 
 def run(
-    monitor: str | None = None, *, epoch: str | None = None, history: int = 0, sql: str | None = None,
+    *monitors: str, epoch: str | None = None, history: int = 0, sql: str | None = None,
     node: str | None = None, links: bool = False, point: str | None = None, range_: str | None = None,
     ask: str | None = None, limit: int = 10_000, seconds: float = 60, memory: str = "2GiB", as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Prints the answer of the epoch that holds the time `epoch` (default: the last sealed), or a SQL result."""
-    if (monitor is None) == (sql is None):
+    """Prints the answers of the epoch that holds the time `epoch` (default: the last sealed), or a SQL result."""
+    if bool(monitors) == (sql is not None):
         raise UsageError("name a monitor, or ask by --sql 'SELECT …'; `farwatch status` lists the monitors")
     looks_up = point is not None or range_ is not None or ask is not None
     if sql is not None and (epoch is not None or history or node or links or looks_up):
@@ -34,23 +34,25 @@ def run(
 
         sql_report.show(context, sql, as_json, QueryLimits(limit, seconds, memory))
         return
-    assert monitor is not None
     if point is not None and ask is not None:
         raise UsageError("--point and --ask: ask one thing at a time")
     if looks_up:
         from jobs.looking import looking_up
 
+        if len(monitors) > 1:
+            raise UsageError("--point, --range and --ask: ask one monitor at a time")
+
         asked = LookUp(point, None if range_ is None else _duration(range_), {} if ask is None else _query(ask))
-        found_epoch, answers = looking_up.look_up(context, monitor, epoch, asked, wanted)
+        found_epoch, answers = looking_up.look_up(context, monitors[0], epoch, asked, wanted)
         looking_up.show(found_epoch, asked, answers, as_json)
         return
     from jobs.looking import answer_report
     from jobs.looking.answer import look
     from jobs.looking.traffic import loads_of
 
-    found = look(context, monitor, epoch, history)
-    loads = loads_of(context.lake, found.epoch) if links else None
-    answer_report.show(found if wanted is None else found.of_node(wanted), as_json, loads)
+    found = [look(context, monitor, epoch, history) for monitor in monitors]
+    loads = [loads_of(context.lake, one.epoch) if links else None for one in found]
+    answer_report.show([one if wanted is None else one.of_node(wanted) for one in found], as_json, loads)
 
 
 def _query(text: str) -> dict[str, Any]:

@@ -30,7 +30,9 @@ def answer(monitor: str) -> dict[str, object]:
 def main() -> int:
     verb, *rest = sys.argv[1:]
     if verb == "query":
-        print(json.dumps(answer(rest[0])))
+        *monitors, _ = rest
+        found = [answer(monitor) for monitor in monitors]
+        print(json.dumps(found if len(found) > 1 else found[0]))
         return 0
     if verb == "audit":
         rest[0] = f"--source={rest[0]}"

@@ -111,7 +111,9 @@ def step(verb: str, script: str, given: dict[tuple[str, str], Any], revise: str 
 
 def answering(script: str) -> str:
     """The script, and an answer to whoever asks for one."""
-    return f"if [ $1 = query ]; then echo '{json.dumps(answer('WHICH'))}' | sed s/WHICH/$2/; else {script}; fi"
+    one = f"echo '{json.dumps(answer('WHICH'))}' | sed s/WHICH/"
+    several = f'echo "[$({one}$2/), $({one}$3/)]"'
+    return f"if [ $1 = query ]; then if [ $3 = --json ]; then {one}$2/; else {several}; fi; else {script}; fi"
 
 
 def is_running(name: str) -> bool:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def show(world: World, steps: Sequence[TaskProgress]) -> None:
     """Prints the report on standard output."""
     context = Context(load(world.folder / "conf", ENVIRONMENT), world.folder)
-    for monitor in context.config.monitors_of(SOURCE):
-        printing.line("")
-        answer_report.show(look(context, monitor.name), as_json=False)
+    found = [look(context, monitor.name) for monitor in context.config.monitors_of(SOURCE)]
+    printing.line("")
+    answer_report.show(found, as_json=False, loads=[None] * len(found))
     for part in (_set_aside, _owed, _audited, _landed):
         printing.line("")
         for line in part(context):

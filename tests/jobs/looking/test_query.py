@@ -317,16 +317,23 @@ def test_an_epoch_without_any_events_has_an_empty_answer(tmp_path: Path) -> None
     ("arguments", "sentence"),
     [
         ({}, "name a monitor, or ask by --sql"),
-        ({"monitor": "busiest", "sql": "SELECT 1"}, "name a monitor, or ask by --sql"),
+        ({"monitors": ["busiest"], "sql": "SELECT 1"}, "name a monitor, or ask by --sql"),
         ({"sql": "SELECT 1", "epoch": "2020-01-01"}, "--epoch, --history and the like belong to a monitor"),
-        ({"monitor": "busiest", "history": -1}, "--history -1: write a number of epochs"),
-        ({"monitor": "busyest"}, "unknown monitor 'busyest'; did you mean 'busiest'?"),
+        ({"monitors": ["busiest"], "history": -1}, "--history -1: write a number of epochs"),
+        ({"monitors": ["busyest"]}, "unknown monitor 'busyest'; did you mean 'busiest'?"),
+        ({"monitors": ["busiest", "busiest"], "point": "a"}, "ask one monitor at a time"),
     ],
 )
 def test_wrong_arguments_are_one_sentence(say: Say, arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
-        say(**arguments)
+        say(*arguments.pop("monitors", ()), **arguments)
     assert sentence in str(caught.value)
+
+
+def test_several_monitors_are_printed_one_after_the_other_and_as_json_in_a_list(say: Say) -> None:
+    alone = say("busiest")
+    assert say("busiest", "busiest") == f"{alone}\n{alone}"
+    assert json.loads(say("busiest", "busiest", as_json=True)) == [json.loads(say("busiest", as_json=True))] * 2
 
 
 def test_a_source_of_wide_rows_is_known_again_from_its_seals(tmp_path: Path) -> None:
