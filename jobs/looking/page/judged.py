@@ -13,13 +13,16 @@ from monitoring_lib.tables import VERDICTS
 
 
 def verdicts(shown: Shown) -> dict[str, Any]:
-    """`at` are the audited epochs; `kept` and `of` count their verdicts. Only epochs as they are sealed now count."""
+    """`at` are the audited epochs; `kept` and `of` count their verdicts.
+
+    Only epochs as they are sealed now count, and of those that were audited again the last audit.
+    """
     conditions: list[RowCondition] = [
         ("monitor", "=", shown.monitor.name), ("method", "=", shown.monitor.method),
         ("epoch_start", ">=", int(shown.starts[0])),
     ]  # fmt: skip
-    columns = ["epoch_start", "revision", "promise", "error", "allowed", "kept", "confidence"]
-    rows = shown.current(shown.context.lake.centre.read(VERDICTS, conditions, columns))
+    columns = ["epoch_start", "revision", "promise", "error", "allowed", "kept", "confidence", "write"]
+    rows = _last_audits(shown.current(shown.context.lake.centre.read(VERDICTS, conditions, columns)))
     rows = rows.set_column(rows.schema.get_field_index("kept"), "kept", rows["kept"].cast(pa.int64()))
     sums = rows.group_by("epoch_start").aggregate([("kept", "sum"), ("kept", "count")]).sort_by("epoch_start")
     return {
@@ -28,6 +31,12 @@ def verdicts(shown: Shown) -> dict[str, Any]:
         "of": sums["kept_count"].to_pylist(),
         "promises": _by_promise(rows),
     }
+
+
+def _last_audits(rows: pa.Table) -> pa.Table:
+    """Of each epoch the rows of its last write: ids of writes begin with their time."""
+    last = rows.group_by("epoch_start").aggregate([("write", "max")]).rename_columns(["epoch_start", "write"])
+    return rows.join(last, ["epoch_start", "write"], join_type="left semi")
 
 
 def _by_promise(rows: pa.Table) -> list[dict[str, Any]]:

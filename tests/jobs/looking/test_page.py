@@ -22,7 +22,7 @@ from jobs.looking.page.document import document
 from jobs.looking.page.series import MOST_KEYS
 from jobs.looking.page.thinning import MOST_EPOCHS, most_epochs, shown_epochs
 from jobs.verbs.audit import audit
-from monitoring_lib.tables import DRAFTS
+from monitoring_lib.tables import DRAFTS, VERDICTS
 from tests.jobs.auditing.counting import counted_here
 from tests.jobs.sealed_home import BUSIEST, SealedHome
 
@@ -43,6 +43,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> SealedHome:
     asked = ["busiest", "different"]
     shop.run(0, 2, only=asked)
     with counted_here():
+        audit(shop.context(), "shop")
         audit(shop.context(), "shop")
     shop.run(2, 4, missing={SOUTH: "silent"}, only=asked)
     with pytest.MonkeyPatch.context() as patch:
@@ -74,6 +75,14 @@ def detail(page: str, monitor: str) -> dict[str, Any]:
     [packed] = re.findall(rf'<script type="text/plain" data-monitor="{number}">(.*?)</script>', page)
     read: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
     return read
+
+
+def test_verdicts_of_an_epoch_that_was_audited_twice_count_once(home: SealedHome, page: str) -> None:
+    read = home.context().lake.centre.read(VERDICTS, [("monitor", "=", "busiest")]).to_pylist()
+    once = {(row["epoch_start"], row["promise"], row["key"]) for row in read}
+    assert len(read) == 2 * len(once) > 0
+    found = detail(page, "busiest")["verdicts"]
+    assert sum(found["of"]) == sum(one["of"] for one in found["promises"]) == len(once)
 
 
 def test_the_overview_says_how_every_monitor_stands(page: str) -> None:
