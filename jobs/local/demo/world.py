@@ -26,7 +26,9 @@ SITES, SEED = 30, 7
 EVENTS_PER_HOUR = 20_000
 BROKEN_ROWS = 5
 LATE_HOUR, LATE_ROWS = 1, 40
-MONITORS = ("busiest-objects", "distinct-objects-today", "flash-crowds-10m", "frequent-objects")
+MONITORS = (
+    "busiest-objects", "heaviest-objects-3h", "distinct-objects-today", "flash-crowds-10m", "frequent-objects",
+)  # fmt: skip
 """Of the project's own monitors: a few different questions, so that the demo is short to run and to read."""
 
 
