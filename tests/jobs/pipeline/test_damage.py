@@ -37,8 +37,10 @@ EVENTS = [
     for hour in range(HOURS)
     for event in bought(hour, north="aab" + "bcd"[hour % 3] * (hour + 1), south="cc" + "adb"[hour % 3] * (hour + 2))
 ]
-NOT_MADE_HERE = {"quarantine", "verdicts", "audits", "alerts", "deliveries", "validations", "decisions", "references"}
-"""No such rows in a run without trouble, or of files that are copied."""
+NOT_MADE_HERE = {
+    "quarantine", "verdicts", "audits", "alerts", "deliveries", "validations", "decisions", "references", "comparisons",
+}  # fmt: skip
+"""No such rows in a run without trouble, of files that are copied, and where nobody has kept a comparison of methods."""
 COMMANDS = re.compile(r"`farwatch ([^`]+)`")
 
 
