@@ -40,7 +40,7 @@ EVENTS = [
 NOT_MADE_HERE = {
     "quarantine", "verdicts", "audits", "alerts", "deliveries", "validations", "decisions", "references", "comparisons",
 }  # fmt: skip
-"""No such rows in a run without trouble, of files that are copied, and where nobody has kept a comparison of methods."""
+"""No such rows in a run without trouble, of files that are copied, and where nobody has kept a comparison."""
 COMMANDS = re.compile(r"`farwatch ([^`]+)`")
 
 
