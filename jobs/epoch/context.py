@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.lake import Lake
 from jobs.lake.store import Store
 from monitoring_lib.config import Config, load
+from monitoring_lib.errors import FarwatchError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,10 +48,17 @@ class Context:
 
     def _has_bulk(self) -> bool:
         """Whether the sources' files are so large that a slower start of Java pays."""
+        paths = [source.path for source in self.config.sources.values() if "://" not in source.path]
+        return sum(self._size_of(path) for path in paths) >= _BULK
+
+    def _size_of(self, path: str) -> int:
+        """Of the files that a pattern matches; what cannot be looked at is told by the `land` of its own source."""
         from jobs.input.files import find
 
-        paths = [source.path for source in self.config.sources.values() if "://" not in source.path]
-        return sum(file.size for path in paths for file in find(path, self.home)) >= _BULK
+        try:
+            return sum(file.size for file in find(path, self.home))
+        except FarwatchError:
+            return 0
 
     @cached_property
     def lake(self) -> Lake:
