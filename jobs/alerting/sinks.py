@@ -18,10 +18,10 @@ from jobs.epoch.airflow_task import airflow_task
 from jobs.epoch.context import Context
 from jobs.lake import new_write
 from jobs.lake.upkeep import alone
+from jobs.looking.alert_words import whom
 from jobs.terminal.console import say
 from jobs.terminal.wording import printable
 from monitoring_lib.config.alerting import Email, Notifier, Sink, SinkAddress
-from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.tables import ALERTS, DELIVERIES
 
 _PATIENCE = 10.0
@@ -94,10 +94,8 @@ def _tell(context: Context, sink: Sink, row: dict[str, Any]) -> bool:
 
 def message(context: Context, row: dict[str, Any]) -> dict[str, Any]:
     """What a webhook receives: times as ISO 8601, `text` for people."""
-    whose = row["monitor"] or row["source"]
     site = f", site '{printable(row['site'])}'" if row["site"] and row["site"] not in row["subject"] else ""
-    epoch = format_time(to_microseconds(row["epoch_start"]))
-    text = f"{_WORDS[row['state']]}{row['severity']}: {whose}{site}, epoch {epoch}: {row['subject']}."
+    text = f"{_WORDS[row['state']]}{row['severity']}: {whom(row, site)}: {row['subject']}."
     links = _links(context.config.settings.alerts.airflow)
     names = ("source", "monitor", "site", "kind", "about", "state", "severity", "subject", "detail")
     return {

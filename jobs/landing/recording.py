@@ -114,16 +114,12 @@ def record_refusals(lake: Lake, source: Source, refused: Mapping[str, str], writ
 
 def record_no_files(lake: Lake, source: Source, write: str) -> None:
     """A warning where neither a file nor anything that has landed fits the source's path; once."""
-    detail = (
-        f"no file matches the path {source.path!r}, and nothing has landed: epochs are sealed empty; correct `path`,"
-        " `farwatch check-config` shows what it fits"
-    )
-    known = lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("expectation", "=", _FITS)], ["detail"])
-    say(f"{source.name}: {detail}", style="yellow")
-    if detail not in known["detail"].to_pylist():
-        found = Finding(
-            source.origin, _FITS, False, "warning", observed=f"no file matches {source.path!r}", detail=detail
-        )
+    observed = f"no file matches the path {source.path!r}"
+    detail = "nothing has landed: epochs are sealed empty; correct `path`, `farwatch check-config` shows what it fits"
+    known = lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("expectation", "=", _FITS)], ["observed"])
+    say(f"{source.name}: {observed}, and {detail}", style="yellow")
+    if observed not in known["observed"].to_pylist():
+        found = Finding(source.origin, _FITS, False, "warning", observed=observed, detail=detail)
         lake.append(VALIDATIONS, to_rows([found], source.name, "land", write))
 
 

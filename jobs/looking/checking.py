@@ -18,6 +18,7 @@ def problems(one: SourceStanding) -> Iterator[str]:
     name = one.source.name
     if one.no_look:
         yield f"{name}: its files cannot be looked at: {printable(one.no_look, _LONGEST)}"
+    told = {file.path for file in one.waiting if file.reason}
     for file in one.waiting:
         if file.reason:
             yield f"{name}: {printable(file.path, 120)} is refused: {printable(file.reason, _LONGEST)}"
@@ -26,7 +27,7 @@ def problems(one: SourceStanding) -> Iterator[str]:
     for monitor in one.monitors:
         yield from (f"{monitor.monitor.name}: {text}" for text in _of_monitor(one, monitor))
     for alert in one.open_alerts:
-        if alert["kind"] in _OF_ALERTS:
+        if alert["kind"] in _OF_ALERTS or (alert["kind"] == "file refused" and alert["about"] not in told):
             whose = alert["monitor"] or name
             yield f"{whose}: {alert['kind']}: {printable(alert['subject'], _LONGEST)}"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jobs.looking import printing
+from jobs.looking.alert_words import whom
 from jobs.looking.standing import MonitorStanding, SourceStanding, Waiting
 from jobs.terminal.wording import MOST_NAMES, counted, printable, size
 from monitoring_lib.epochs import format_time
@@ -118,10 +119,8 @@ def _set_aside(row: dict[str, Any]) -> str:
 
 
 def _alert(alert: dict[str, Any]) -> str:
-    whose = alert["monitor"] or alert["source"]
     told = f"{alert['subject']}. {alert['detail']}"
-    epoch = printing.plain(alert["epoch_start"])
-    return f"{alert['state']}, {alert['severity']}: {whose}, epoch {epoch}: {printable(told, _LONGEST_TEXT)}"
+    return f"{alert['state']}, {alert['severity']}: {whom(alert)}: {printable(told, _LONGEST_TEXT)}"
 
 
 def to_plain(one: SourceStanding) -> dict[str, Any]:

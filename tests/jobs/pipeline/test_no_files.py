@@ -21,6 +21,8 @@ def test_it_is_said_every_time_alerted_once_and_the_printed_command_shows_what_t
         assert "no file matches the path 'date/*.csv', and nothing has landed" in done.line
     [alert] = home.rows(ALERTS)
     assert (alert["kind"], alert["state"], alert["severity"]) == ("file refused", "opened", "warning")
-    assert "no file matches 'date/*.csv'" in typed(home, "status").line
+    assert "warning: shop: no file matches the path 'date/*.csv'. nothing has landed" in typed(home, "status").line
+    checked = typed(home, "status", "--check")
+    assert (checked.code, "shop: file refused: no file matches the path 'date/*.csv'" in checked.line) == (1, True)
     assert ["check-config"] in done.remedies
     assert "no file matches" in follow(home, done, done.remedies.index(["check-config"])).line
