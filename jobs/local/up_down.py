@@ -31,7 +31,11 @@ class Running:
     guards: dict[str, int]
 
     def says(self) -> str:
-        return f"Airflow: {self.url}   user {USER}, password in {self.password_file}\nstop it with: farwatch down"
+        return (
+            f"Airflow: {self.url}   user {USER}, password in {self.password_file}\n"
+            f"switch on the DAG epochs-SOURCE to run a source's epochs; their answers: {self.url}/farwatch/\n"
+            "stop it with: farwatch down (or make down)"
+        )
 
 
 def up(home: Path | None = None, *, demo: bool = False) -> None:

@@ -15,9 +15,7 @@ import psutil
 import pytest
 
 from jobs.epoch.context import Context
-from jobs.local import up_down
 from jobs.local.demo.world import MONITORS, SOURCE, World, only_one_demo
-from jobs.local.servers.process import accepts_connections, is_guard
 from monitoring_lib.config import faults, load
 from monitoring_lib.errors import UsageError
 
@@ -150,34 +148,3 @@ def test_a_scheduler_runs_three_epochs_of_the_real_thing_and_a_second_demo_works
     ):
         assert said in text
     assert "task in Airflow" in text
-
-
-@pytest.mark.airflow
-@pytest.mark.spark
-@pytest.mark.slow
-def test_up_leaves_servers_running_on_loopback_until_down(
-    tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, value in world.environment.items():
-        monkeypatch.setenv(name, value)
-    home = world.folder
-    try:
-        up_down.up()
-        running = up_down._read(home / "var" / "up.json")
-        assert running is not None
-        assert len(running.guards) == 5
-        assert all(is_guard(pid) for pid in running.guards.values())
-        port = int(running.url.rpartition(":")[2])
-        assert accepts_connections(port)
-        for process in [psutil.Process(pid) for pid in running.guards.values()]:
-            for one in [process, *process.children(recursive=True)]:
-                listening = [found for found in one.net_connections() if found.status == psutil.CONN_LISTEN]
-                assert {found.laddr.ip.removeprefix("::ffff:") for found in listening} <= {"127.0.0.1"}
-        up_down.up()
-        assert up_down._read(home / "var" / "up.json") == running
-    finally:
-        up_down.down()
-    assert not accepts_connections(port)
-    assert not any(is_guard(pid) for pid in running.guards.values())
-    up_down.down()
-    assert "Nothing is running here" in capsys.readouterr().err

@@ -48,6 +48,11 @@ def test_a_second_down_may_be_faster(record: Path, monkeypatch: pytest.MonkeyPat
     assert not record.exists()
 
 
+def test_down_where_nothing_runs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    up_down.down(tmp_path)
+    assert "Nothing is running here" in capsys.readouterr().err
+
+
 def test_a_guard_that_ends_while_we_look_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "is_guard", lambda pid: True)
     assert not process.stop_guard(2**22 + 1)
