@@ -14,8 +14,8 @@ from jobs.epoch.handover import Handover
 from jobs.epoch.planning import OWED
 from jobs.input.quoting import without_content
 from jobs.lake import column_list
+from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import Seal
-from jobs.lake.store import RowCondition
 from jobs.looking.sealed import find_epoch
 from jobs.looking.sealed_chain import chain_of, landed_of
 from jobs.looking.staleness import stale_part

@@ -9,10 +9,10 @@ import pyarrow as pa
 from jobs.epoch.checked import damages
 from jobs.lake import Lake, column_list
 from jobs.lake.checking import differences
+from jobs.lake.conditions import RowCondition
 from jobs.lake.content import digest_rows
 from jobs.lake.records import Part
 from jobs.lake.seals import Seal
-from jobs.lake.store import RowCondition
 from jobs.lake.times import rows_by
 from jobs.quality.findings import Finding
 from jobs.terminal.wording import counted

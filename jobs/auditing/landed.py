@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from jobs.auditing.scope import AuditScope, EpochSlice
 from jobs.lake import Lake, column_list
+from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import LANDING, Seal
-from jobs.lake.store import RowCondition
 from jobs.quality.findings import Finding
 from jobs.terminal.wording import counted
 from monitoring_lib.tables import EPOCHS, LANDINGS

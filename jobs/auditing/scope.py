@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from jobs.epoch.asked_then import monitor_then, source_then
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake, column_list
+from jobs.lake.conditions import RowCondition, WholeNumber
 from jobs.lake.seals import LANDING, Seal
-from jobs.lake.store import RowCondition, WholeNumber
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.methods import Method
 from monitoring_lib.tables import CURSORS, EPOCHS

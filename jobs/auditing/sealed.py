@@ -16,8 +16,8 @@ from jobs.auditing.scope import EpochSlice, Stretch, cursors_of
 from jobs.auditing.sites import check_roster, set_aside
 from jobs.epoch.cursor import Cursor
 from jobs.lake import Lake
+from jobs.lake.conditions import RowCondition, WholeNumber
 from jobs.lake.seals import Seal, from_rows
-from jobs.lake.store import RowCondition, WholeNumber
 from jobs.lake.times import rows_by
 from jobs.quality.findings import Finding
 from monitoring_lib.tables import DRAFTS, EPOCHS, MESSAGES, SITE_STATES, STATES, SYNOPSES, Table

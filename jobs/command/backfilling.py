@@ -13,7 +13,7 @@ from jobs.command.run import run
 from jobs.epoch.chain import first_unsealed
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.printing import line, print_json
 from jobs.looking.standing import standing
 from jobs.terminal.console import say

@@ -1,9 +1,9 @@
-"""A process that stands by with everything imported and forks off a copy of itself for each step it is asked for.
+"""A process that stands by with everything imported and has steps done by copies of itself.
 
-A step's imports take longer than most steps. The copy takes over the caller's standard streams, environment, folder
-and arguments, so that to the caller it is the command itself; when the caller goes, the copy ends with it. Nothing that
-must not be forked (a table, a channel to Spark) is opened before the fork. A stand-by whose code has changed on disk
-refuses, and the caller does the step itself.
+A step's imports take longer than most steps. A copy, made by a fork, takes over the caller's standard streams,
+environment, folder and arguments (`jobs.command.standby_copy`), so that to the caller it is the command itself. A copy
+that has done a step waits a while for another one in the same environment: it has in memory what every step needs.
+Nothing that must not be forked (a table, a channel to Spark) is opened before the fork.
 """
 
 from __future__ import annotations
@@ -11,25 +11,33 @@ from __future__ import annotations
 import gc
 import json
 import os
+import selectors
 import signal
 import socket
 import struct
 import sys
-import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
-from jobs.terminal.standby import REFUSED
+from jobs.command.standby_copy import StepRequest, loaded_code, serve_steps
 
-_PACKAGES = ("jobs", "monitoring_lib")
 _SIZE = struct.Struct("<I")
+_PATIENCE = 10.0
+"""Seconds that a caller may take to say what it wants."""
+_LONGEST_IDLE = 30.0
+"""Seconds that a copy waits for another step: those of an epoch follow each other within two or three."""
+_OF_THE_CALL = ("AIRFLOW_CTX_", "PWD", "OLDPWD", "SHLVL", "_")
+"""Beginnings of variables that may differ from step to step: nothing that a copy keeps depends on them."""
 
 
 def serve(name: str) -> None:
     """Listens at `name` in the current folder, to its owner alone, for as long as the process lives."""
     import_all()
-    code = _code()
+    copies = _Copies(loaded_code())
     gc.collect()
     gc.freeze()  # what is never collected is never copied
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
@@ -40,17 +48,107 @@ def serve(name: str) -> None:
         os.umask(usual)
         door.listen()
         Path(f"{name}.new").rename(name)  # whoever sees it is answered
+        copies.look.register(door, selectors.EVENT_READ)
         while True:
-            line, _ = door.accept()
-            if not os.fork():
-                door.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                _do(line, code)
-            line.close()
+            for ready, _ in copies.look.select(_LONGEST_IDLE):
+                if ready.data is None:
+                    copies.take(door)
+                else:
+                    copies.hear(ready.data)
+            copies.dismiss()
+
+
+@dataclass(eq=False)
+class _Copy:
+    """A copy as the stand-by sees it: how it is reached, for which environment, and since when it has been idle."""
+
+    line: socket.socket
+    environment: Mapping[str, str]
+    idle_since: float | None = None
+
+
+@dataclass
+class _Copies:
+    code: Mapping[str, int]
+    alive: list[_Copy] = field(default_factory=list)
+    look: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+
+    def take(self, door: socket.socket) -> None:
+        """Hands a caller's request to a copy that is idle, or to a new one."""
+        caller, _ = door.accept()
+        with caller:
+            caller.settimeout(_PATIENCE)
+            try:
+                request = _received(caller)
+                caller.settimeout(None)  # the copy shares it
+            except (OSError, ValueError, EOFError):
+                return  # the caller has gone, and finds that nobody has answered
+            kept = _kept_part(request.environment)
+            for copy in [copy for copy in self.alive if copy.idle_since is not None and copy.environment == kept]:
+                copy.idle_since = None
+                try:
+                    request.send(copy.line)
+                except OSError:
+                    self._forget(copy)
+                else:
+                    break
+            else:
+                request.send(self._fork(door, caller, request, kept))
+            request.close_streams()
+
+    def hear(self, copy: _Copy) -> None:
+        """A copy says that it is idle, or has ended."""
+        said = b""
+        with suppress(OSError):
+            said = copy.line.recv(1)
+        if said:
+            copy.idle_since = time.monotonic()
+        else:
+            self._forget(copy)
+
+    def dismiss(self) -> None:
+        """Ends copies that have been idle for long: a copy ends when its line does."""
+        now = time.monotonic()
+        for copy in [copy for copy in self.alive if copy.idle_since is not None]:
+            if now - copy.idle_since > _LONGEST_IDLE:  # type: ignore[operator]  # it is not None
+                self._forget(copy)
+
+    def _forget(self, copy: _Copy) -> None:
+        self.look.unregister(copy.line)
+        copy.line.close()
+        self.alive.remove(copy)
+
+    def _fork(
+        self, door: socket.socket, caller: socket.socket, request: StepRequest, kept: Mapping[str, str]
+    ) -> socket.socket:  # fmt: skip
+        ours, theirs = socket.socketpair()
+        if not os.fork():
+            self.look.close()
+            for other in (door, caller, ours, *(copy.line for copy in self.alive)):
+                other.close()
+            request.close_streams()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            serve_steps(theirs, self.code)
+        theirs.close()
+        copy = _Copy(ours, kept)
+        self.alive.append(copy)
+        self.look.register(ours, selectors.EVENT_READ, copy)
+        return ours
+
+
+def _received(caller: socket.socket) -> StepRequest:
+    head, streams, _, _ = socket.recv_fds(caller, _SIZE.size, 3)
+    with caller.makefile("rb") as sent:
+        wanted = json.loads(sent.read(_SIZE.unpack(head)[0]))
+    return StepRequest(os.dup(caller.fileno()), streams, **wanted)
+
+
+def _kept_part(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if not name.startswith(_OF_THE_CALL)}
 
 
 def import_all() -> None:
-    """Everything that a step imports on its way, and what Great Expectations makes once a process."""
+    """Everything that a step imports on its way, and what a process makes only once."""
     for name in (
         "jobs.command.cli",
         "jobs.command.run",
@@ -63,66 +161,18 @@ def import_all() -> None:
     import pandas as pd
 
     from jobs.command.cli import command
+    from jobs.epoch.context import Context
     from jobs.quality.validation import Check, broken_checks
+    from monitoring_lib.errors import FarwatchError
+    from monitoring_lib.hashing import hash_text
     from monitoring_lib.protocols import methods
 
     command()
     methods()
     broken_checks(pd.DataFrame({"a": [0]}), [Check("a", "ExpectColumnToExist", {"column": "a"})])
-
-
-def _code() -> dict[str, int]:
-    """When each file of ours that is imported was last changed."""
-    files = [
-        module.__file__ for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in _PACKAGES and getattr(module, "__file__", None)
-    ]  # fmt: skip
-    return {file: os.stat(file).st_mtime_ns for file in files if file}
-
-
-def _do(line: socket.socket, code: Mapping[str, int]) -> None:
-    """In the copy: the command, and its exit code as an answer. Does not come back."""
-    head, streams, _, _ = socket.recv_fds(line, _SIZE.size, 3)
-    with line.makefile("rb") as sent:
-        request = json.loads(sent.read(_SIZE.unpack(head)[0]))
-    if code != _changed_since(code):
-        line.sendall(REFUSED)
-        os._exit(0)
-    for stream, own in zip(streams, (0, 1, 2), strict=True):
-        os.dup2(stream, own)
-        os.close(stream)
-    os.environ.clear()
-    os.environ.update(request["environment"])
-    os.chdir(request["folder"])
-    sys.argv[:] = request["arguments"]
-    threading.Thread(target=_end_with_caller, args=(line,), daemon=True).start()
-    result = _run()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    line.sendall(bytes([result]))
-    os._exit(result)
-
-
-def _changed_since(code: Mapping[str, int]) -> dict[str, int]:
-    return {file: os.stat(file).st_mtime_ns if os.path.exists(file) else 0 for file in code}
-
-
-def _run() -> int:
-    from jobs.command.cli import main
-
-    try:
-        main()
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-        return 1
-    return 0
-
-
-def _end_with_caller(line: socket.socket) -> None:
-    if not line.recv(1):
-        os.kill(os.getpid(), signal.SIGTERM)
+    hash_text("")  # the first compiled function that a process calls costs it a quarter of a second
+    with suppress(FarwatchError):  # a step says what is wrong
+        Context.from_environment()
 
 
 if __name__ == "__main__":

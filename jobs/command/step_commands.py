@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,15 @@ from jobs.command.parameters import From, Monitors, Revise, SourceName, To, hand
 from monitoring_lib.errors import FarwatchError, UsageError
 from monitoring_lib.verbs import MEANINGS
 
+if TYPE_CHECKING:
+    from jobs.epoch.handover import Local
+
 app = typer.Typer()
 
 Given = Annotated[Path | None, typer.Option("--given", help="File whose last line the step before printed.")]
 _PANEL = "One epoch, step by step"
+_kept: dict[str, Local] = {}
+"""What the last step of this process has in memory, by its hand-over: a stand-by's copy may do the next one, too."""
 _FIRST = ("gate", "alert")
 """Steps that need no other one before them."""
 
@@ -48,6 +53,8 @@ def _add_step(name: str, text: str) -> None:
         if not text and name not in _FIRST:
             raise UsageError(f"{name}: needs the hand-over of the step before, in {GIVEN} or by --given")
         handover = Handover.from_json(text).for_same(fresh) if text else fresh
+        handover.local = _kept.pop(text, handover.local)
+        _kept.clear()
         if name == "gate":
             replay_late(context, handover)
         try:
@@ -57,6 +64,7 @@ def _add_step(name: str, text: str) -> None:
                 print(handover.to_json())
             raise
         print(handover.to_json())
+        _kept[handover.to_json()] = handover.local
 
 
 @app.command("land", help=f"Step 1. {MEANINGS['land']}", rich_help_panel=_PANEL)

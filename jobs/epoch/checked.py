@@ -18,9 +18,9 @@ from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.replaying import replay_command
 from jobs.lake import Lake, column_list
 from jobs.lake.checking import Difference, differences
+from jobs.lake.conditions import RowCondition
 from jobs.lake.records import Part, digest_key, owner_column, recorded_once
 from jobs.lake.seals import Seal
-from jobs.lake.store import RowCondition
 from jobs.lake.times import rows_by
 from jobs.terminal.wording import listed
 from monitoring_lib.codec import is_intact

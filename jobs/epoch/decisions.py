@@ -10,7 +10,7 @@ from typing import Literal
 import pyarrow as pa
 
 from jobs.lake import Lake, column_list, new_write
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.tables import DECISIONS
 

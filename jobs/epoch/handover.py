@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from jobs.epoch.cursor import Cursor
     from jobs.epoch.plan import Plan
-    from jobs.lake.store import RowCondition
+    from jobs.lake.conditions import RowCondition
     from monitoring_lib.network import Message
 
 GIVEN = "FARWATCH_GIVEN"

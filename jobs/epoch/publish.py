@@ -10,9 +10,10 @@ from deltalake import DeltaTable
 from jobs.epoch.checked import check_sealed
 from jobs.epoch.context import Context
 from jobs.lake.checking import Difference, differences
+from jobs.lake.conditions import RowCondition
 from jobs.lake.records import Part
 from jobs.lake.seals import Seal
-from jobs.lake.store import RowCondition, count_rows
+from jobs.lake.store import count_rows
 from jobs.lake.times import rows_by
 from jobs.terminal.console import say
 from monitoring_lib.epochs import format_time

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from jobs.lake.conditions import RowCondition
 from jobs.lake.ledger import Ledger
 from jobs.lake.records import Part
 from jobs.lake.seals import Seal
 from jobs.lake.site_tables import SiteTables
-from jobs.lake.store import RowCondition, Store
+from jobs.lake.store import Store
 from jobs.lake.times import column_list, rows_by
 from jobs.lake.write_ids import new_write
 from monitoring_lib.config import Source

@@ -18,8 +18,9 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 
+from jobs.lake.conditions import predicate
 from jobs.lake.site_tables import SiteTables
-from jobs.lake.store import Store, count_rows, predicate
+from jobs.lake.store import Store, count_rows
 from jobs.lake.trouble import trouble
 from jobs.lake.upkeep import NO_HOOKS, NO_RETRY, alone, checkpoint, compact, full_size
 from jobs.lake.write_ids import begun_at

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from jobs.lake.conditions import RowCondition, WholeNumber
 from jobs.lake.seals import LANDING, REPLACED, Seal, from_rows, seal_rows
-from jobs.lake.store import RowCondition, Store, WholeNumber, scan
+from jobs.lake.store import Store, scan
 from jobs.lake.times import column_list
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import AlreadySealed, NotNow

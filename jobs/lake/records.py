@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from jobs.lake.conditions import RowCondition
 from jobs.lake.content import digest_rows
-from jobs.lake.store import RowCondition
 from jobs.lake.times import rows_by
 from monitoring_lib.epochs import to_datetime, to_microseconds
 from monitoring_lib.tables import MESSAGES, WRITES, Table

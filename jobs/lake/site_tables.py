@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from jobs.lake.store import Store, predicate
+from jobs.lake.conditions import predicate
+from jobs.lake.store import Store
 from jobs.lake.trouble import engine_trouble
 from monitoring_lib.tables import Kind, Table
 

@@ -4,38 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 from deltalake import ColumnProperties, DeltaTable, QueryBuilder, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
+from jobs.lake.conditions import RowCondition, predicate
+from jobs.lake.small_files import kept_rows
 from jobs.lake.trouble import trouble
 from jobs.lake.upkeep import NO_HOOKS, NO_RETRY, tend
-from monitoring_lib.epochs import to_datetime
 from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import Kind, Table
 
-
-@dataclass(frozen=True, slots=True)
-class WholeNumber:
-    """A whole number in a condition, where a plain one is a time."""
-
-    value: int
-
-
-ColumnComparison = Literal["=", ">=", "<", "<=", ">"]
-RowCondition = tuple[str, ColumnComparison, str | int | WholeNumber] | tuple[str, Literal["in"], Sequence[str]]
-"""A column, a comparison, and a value: a time in microseconds, a number, or an identifier of our own making."""
-
-_OURS = re.compile(r"[A-Za-z0-9 _.:()*;,@/-]*")
 _MOST_TRIES = 60
 _LEAST_FREE = 1 << 16
 """Bytes that a commit takes beside its rows."""
@@ -45,29 +32,6 @@ _PROPERTIES: dict[str, str | None] = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": "interval 1 days",
 }
-
-
-def predicate(conditions: Iterable[RowCondition]) -> str | None:
-    """The conditions as the engine's SQL. A value that could be a name out of data is refused."""
-    parts = []
-    for column, comparison, value in conditions:
-        if comparison == "in":
-            assert not isinstance(value, str | int | WholeNumber)
-            parts.append(f"{column} in ({', '.join(map(_literal, value)) or 'null'})")
-        elif isinstance(value, WholeNumber):
-            parts.append(f"{column} {comparison} {value.value}")
-        elif isinstance(value, int):
-            parts.append(f"{column} {comparison} timestamp '{to_datetime(value):%Y-%m-%dT%H:%M:%S.%fZ}'")
-        else:
-            assert isinstance(value, str)
-            parts.append(f"{column} {comparison} {_literal(value)}")
-    return " and ".join(parts) or None
-
-
-def _literal(text: str) -> str:
-    if not _OURS.fullmatch(text):
-        raise ValueError(f"{text!r} is no identifier of our own and cannot be part of a predicate")
-    return f"'{text}'"
 
 
 @dataclass
@@ -262,8 +226,14 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
 
 
 def scan(found: DeltaTable, table: Table, conditions: Iterable[RowCondition], columns: Sequence[str]) -> pa.Table:
+    """The rows that meet all conditions: of small files as they were read before, of others by the engine."""
+    asked = list(conditions)
+    where = predicate(asked)  # refuses what is no value of our own, whoever reads
+    kept = kept_rows(found, table, asked, columns)
+    if kept is not None:
+        return kept
     try:
-        rows = pa.table(found.scan(columns=list(columns), predicate=predicate(conditions)))
+        rows = pa.table(found.scan(columns=list(columns), predicate=where))
     except (DeltaError, OSError, pa.ArrowException) as error:
         raise trouble(found.table_uri, "read", error) from error
     return rows.cast(pa.schema([table.schema.field(name) for name in columns]))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobs.input.files import is_as_found
+from jobs.lake.conditions import RowCondition
 from jobs.lake.site_tables import SiteTables
-from jobs.lake.store import RowCondition
 from jobs.landing.plain_frames import PlainFile, counts_of, events_of, others_of
 from jobs.landing.writing import LandedRows, tally_of
 from monitoring_lib.config import Source

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.lake import Lake, column_list
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.sealed_chain import SealedChain
 from jobs.terminal.wording import counted
 from monitoring_lib.epochs import format_time

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from jobs.lake import Lake, column_list
+from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import LANDING
-from jobs.lake.store import RowCondition
 from monitoring_lib.config import Source
 from monitoring_lib.tables import EPOCHS
 

@@ -10,7 +10,7 @@ from jobs.epoch.checked import check_sealed
 from jobs.epoch.context import Context
 from jobs.epoch.restoring import restore_inner, restore_sites
 from jobs.lake import column_list
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.printing import plain
 from jobs.looking.readable import content_of_image
 from jobs.looking.sealed import SealedEpoch, find_epoch

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jobs.lake import Lake
+from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import LANDING
-from jobs.lake.store import RowCondition
 from monitoring_lib.tables import EPOCHS
 
 _COLUMNS = [

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from jobs.lake import Lake
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.sealed import SealedEpoch
 from monitoring_lib.tables import DRAFTS
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from jobs.epoch.asked_then import monitor_then
 from jobs.lake import Lake, column_list
+from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import Seal
-from jobs.lake.store import RowCondition
 from jobs.looking.sealed import SealedEpoch
 from jobs.looking.sealed_chain import SealedChain
 from jobs.terminal.wording import size

@@ -26,6 +26,8 @@ _RETRIES: dict[str, Any] = {"max_retries": 3, "initial_backoff": 200, "backoff_m
 """Of a call that the server does not answer; pyspark's own patience with a dead server is ten minutes."""
 REMOTE = "FARWATCH_SPARK_REMOTE"
 """Environment variable with the address of a Connect server; it goes before the configuration."""
+_attachments: list[SparkSession] = []
+"""Sessions of this process at Connect servers."""
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Environment variable by which spark-submit tells a script where the Java machine is that it has started."""
 
@@ -63,8 +65,9 @@ def _attached(remote: str, token: str, home: Path, settings: Spark) -> SparkSess
                 session.conf.set(name, value)
     except PySparkException as error:
         raise SparkUnavailable(f"the Spark Connect server at {remote} refused a session: {error}") from None
-    atexit.unregister(_leave)
-    atexit.register(_leave, session)
+    _attachments.append(session)
+    atexit.unregister(leave)
+    atexit.register(leave)
     return session
 
 
@@ -80,9 +83,10 @@ def _shared(remote: str, home: Path) -> str:
     return f"{remote.rstrip('/')}{';' if '/;' in remote else '/;'}session_id={name}"
 
 
-def _leave(session: Any) -> None:
+def leave() -> None:
     """Hangs up. Left to itself, a client that exits tries for minutes to reach a server that is gone."""
-    session.client.close()
+    while _attachments:
+        _attachments.pop().client.close()
 
 
 def _local(settings: Spark, home: Path, bulk: bool) -> SparkSession:

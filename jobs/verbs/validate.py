@@ -18,8 +18,8 @@ from jobs.epoch.restoring import restore_inner
 from jobs.epoch.runs import runs_of
 from jobs.lake import new_write
 from jobs.lake.checking import differences
+from jobs.lake.conditions import RowCondition
 from jobs.lake.records import Part, digest_key, recorded, recorded_once
-from jobs.lake.store import RowCondition
 from jobs.quality.findings import Finding, to_rows
 from jobs.terminal.console import say
 from monitoring_lib.epochs import format_time

@@ -8,7 +8,7 @@ from typing import Any
 
 from jobs.epoch.decisions import decisions_of
 from jobs.lake import Lake, column_list
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.page.shown import Shown
 from monitoring_lib.tables import ARRIVALS, EPOCHS
 

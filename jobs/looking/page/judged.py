@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from jobs.lake import column_list
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.page.shown import Shown
 from monitoring_lib.tables import VERDICTS
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.epoch.context import Context
+from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import LANDING
-from jobs.lake.store import RowCondition
 from jobs.terminal.wording import printable
 from monitoring_lib.epochs import format_time, to_microseconds
 from monitoring_lib.errors import FarwatchError

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.lake import column_list
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.page.shown import Shown, node_in_words
 from monitoring_lib.epochs import format_time
 from monitoring_lib.protocols import find_question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobs.epoch.context import Context
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from jobs.looking.answer import ShownAnswer
 from jobs.looking.inspection import inspect
 from jobs.looking.sealed import SealedEpoch

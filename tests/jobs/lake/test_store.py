@@ -12,8 +12,9 @@ from deltalake import DeltaTable
 from pyspark.errors import PySparkException
 
 from jobs.lake import Lake
+from jobs.lake.conditions import predicate
 from jobs.lake.site_tables import SiteTables
-from jobs.lake.store import Store, predicate, scan
+from jobs.lake.store import Store, scan
 from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import ALERTS, EVENTS, STATES
 
@@ -41,7 +42,7 @@ def test_a_name_out_of_data_is_refused_as_part_of_a_predicate(name: str) -> None
 
 def test_a_predicate_joins_its_conditions_and_an_empty_list_matches_nothing() -> None:
     text = predicate([("monitor", "=", "m"), ("epoch_start", ">=", 0), ("write", "in", [])])
-    assert text == "monitor = 'm' and epoch_start >= timestamp '1970-01-01T00:00:00.000000Z' and write in (null)"
+    assert text == "monitor = 'm' and epoch_start >= timestamp '1970-01-01T00:00:00.000000Z' and false"
     assert predicate([]) is None
 
 

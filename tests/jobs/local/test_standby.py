@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from jobs.command.standby import _changed_since
+from jobs.command.standby_copy import changed_since
 from jobs.local.servers import standby
 from jobs.local.servers.process import Server
 from jobs.terminal.standby import STANDBY
@@ -73,37 +74,82 @@ def test_a_step_gives_the_same_streams_and_exit_code_with_and_without_a_stand_by
     assert farwatch(environment, "resolve", *ARGUMENTS).returncode == 2
 
 
+def test_what_a_step_prints_may_go_into_a_pipe(environment: dict[str, str]) -> None:
+    asked = farwatch(environment, "query", "--json", "--sql", "select 1 as one")
+    assert asked.returncode == 0, asked.stderr
+    assert json.loads(asked.stdout)
+
+
+def test_a_copy_does_the_next_step_of_the_same_environment(
+    environment: dict[str, str], standing_by: tuple[Server, dict[str, str]]
+) -> None:
+    server, _ = standing_by
+    own = environment | {"FARWATCH_TEST": "the same"}
+    assert farwatch(own, "gate", *ARGUMENTS).returncode == 0
+    first = copies(server)
+    assert farwatch(own | {"AIRFLOW_CTX_TASK_ID": "gate"}, "gate", *ARGUMENTS).returncode == 0
+    assert copies(server) == first
+    assert farwatch(own | {"FARWATCH_TEST": "another"}, "gate", *ARGUMENTS).returncode == 0
+    assert len(copies(server)) == len(first) + 1
+
+
+def test_a_copy_ends_after_a_step_that_failed(
+    environment: dict[str, str], standing_by: tuple[Server, dict[str, str]]
+) -> None:
+    server, _ = standing_by
+    own = environment | {"FARWATCH_TEST": "it fails"}
+    before = copies(server)
+    assert farwatch(own, "resolve", *ARGUMENTS).returncode == 2
+    wait_for(lambda: set(copies(server)) <= set(before))
+
+
+def test_an_idle_copy_that_was_killed_is_not_missed(
+    environment: dict[str, str], standing_by: tuple[Server, dict[str, str]]
+) -> None:
+    server, _ = standing_by
+    own = environment | {"FARWATCH_TEST": "killed"}
+    before = copies(server)
+    assert farwatch(own, "gate", *ARGUMENTS).returncode == 0
+    [idle] = set(copies(server)) - set(before)
+    idle.send_signal(signal.SIGKILL)
+    wait_for(lambda: idle not in copies(server))
+    assert farwatch(own, "gate", *ARGUMENTS).returncode == 0
+
+
 def test_a_step_needs_no_stand_by(environment: dict[str, str], tmp_path: Path) -> None:
     nobody = environment | {STANDBY: str(tmp_path / "standby.sock")}
     assert farwatch(nobody, "gate", *ARGUMENTS).returncode == 0
 
 
 def copies(server: Server) -> list[psutil.Process]:
-    """The processes that do a step now: all below the stand-by itself."""
+    """The processes that do a step now, or wait for one: all below the stand-by itself."""
     [own] = psutil.Process(server.guard.pid).children()
     return [child for child in own.children() if child.status() != psutil.STATUS_ZOMBIE]
 
 
-def waiting_step(environment: dict[str, str], home: Deployment, server: Server) -> subprocess.Popen[bytes]:
-    """The caller of a step that a copy has begun and cannot end: its configuration is a pipe that nobody writes to."""
+def waiting_step(
+    environment: dict[str, str], home: Deployment, server: Server
+) -> tuple[subprocess.Popen[bytes], psutil.Process]:
+    """The caller and the copy of a step that cannot end: its configuration is a pipe that nobody writes to."""
     conf = home.home / "waiting" / "base"
     if not conf.exists():
         conf.mkdir(parents=True)
         os.mkfifo(conf / "farwatch.yml")
-    named = {"FARWATCH_CONF": str(conf.parent)}
+    named, before = {"FARWATCH_CONF": str(conf.parent)}, copies(server)
     caller = subprocess.Popen([str(FARWATCH), "gate", *ARGUMENTS], env=environment | named, stderr=subprocess.PIPE)
-    wait_for(lambda: len(copies(server)) == 1)
-    return caller
+    wait_for(lambda: set(copies(server)) > set(before))
+    [copy] = set(copies(server)) - set(before)
+    return caller, copy
 
 
 def test_a_step_ends_with_its_caller(
     environment: dict[str, str], home: Deployment, standing_by: tuple[Server, dict[str, str]]
 ) -> None:
     server, _ = standing_by
-    caller = waiting_step(environment, home, server)
+    caller, copy = waiting_step(environment, home, server)
     caller.kill()
     caller.communicate()
-    wait_for(lambda: not copies(server))
+    wait_for(lambda: copy not in copies(server))
     assert farwatch(environment, "gate", *ARGUMENTS).returncode == 0
 
 
@@ -111,8 +157,8 @@ def test_a_step_whose_process_dies_is_worth_trying_again(
     environment: dict[str, str], home: Deployment, standing_by: tuple[Server, dict[str, str]]
 ) -> None:
     server, _ = standing_by
-    caller = waiting_step(environment, home, server)
-    copies(server)[0].send_signal(signal.SIGKILL)
+    caller, copy = waiting_step(environment, home, server)
+    copy.send_signal(signal.SIGKILL)
     said = caller.communicate(timeout=PATIENCE)[1].decode()
     assert caller.returncode == 3
     assert "try again" in said
@@ -122,8 +168,8 @@ def test_a_stand_by_knows_that_its_code_has_changed(tmp_path: Path, monkeypatch:
     file = tmp_path / "module.py"
     file.write_text("")
     code = {str(file): os.stat(file).st_mtime_ns}
-    assert _changed_since(code) == code
+    assert changed_since(code) == code
     os.utime(file, ns=(1, 1))
-    assert _changed_since(code) != code
+    assert changed_since(code) != code
     file.unlink()
-    assert _changed_since(code) != code
+    assert changed_since(code) != code

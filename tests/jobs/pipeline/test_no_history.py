@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from benchmarks._lake_reads import Watch
 from jobs.epoch import memory
 from jobs.lake import ledger, store, upkeep
-from jobs.lake.store import RowCondition
+from jobs.lake.conditions import RowCondition
 from monitoring_lib.tables import TABLES, Table
 from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
 
