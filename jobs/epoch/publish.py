@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -16,8 +16,9 @@ from jobs.lake.seals import Seal
 from jobs.lake.store import count_rows
 from jobs.lake.times import rows_by
 from jobs.terminal.console import say
+from jobs.terminal.wording import counted
 from monitoring_lib.epochs import format_time
-from monitoring_lib.tables import ANSWERS, DRAFTS
+from monitoring_lib.tables import ANSWERS, DRAFTS, EPOCHS
 
 _LOOK_BACK = 512
 """Epochs before a run in which unpublished answers are looked for: more than one run seals at a time."""
@@ -40,7 +41,7 @@ def publish(context: Context, source: str, monitor: str, since: int) -> None:
     for seals in _parts([seal for seal in known if seal.counts.get("answers")]):
         if first < since:
             _withdraw(context, seals)
-        _publish(context, monitor, seals)
+        _publish(context, seals)
 
 
 def _unsound(context: Context, seals: Sequence[Seal]) -> list[Difference]:
@@ -61,28 +62,28 @@ def _unsound(context: Context, seals: Sequence[Seal]) -> list[Difference]:
 
 
 def _withdraw(context: Context, seals: Sequence[Seal]) -> None:
-    """Takes back answers that are not as they were sealed: doubled, changed, or of a seal that was lost since."""
-    for part in [one.part for one in _unsound(context, seals) if one.rows]:
-        conditions: list[RowCondition] = [
-            ("monitor", "=", part.owner), ("epoch_start", "=", part.epoch_start), ("write", "=", part.write),
-        ]  # fmt: skip
-        context.lake.centre.delete(ANSWERS, conditions)
-        say(f"{part.owner}, epoch {format_time(part.epoch_start)}: published answers were damaged; published anew")
+    """Takes back answers of these seals that are not as they were sealed: doubled, or changed."""
+    own = {seal.writes["drafts"] for seal in seals}
+    damaged = [one.part for one in _unsound(context, seals) if one.rows and one.part.write in own]
+    _take_back(context, seals[0].monitor, [(part.epoch_start, part.write) for part in damaged], "were damaged")
 
 
-def _publish(context: Context, monitor: str, seals: Sequence[Seal]) -> None:
-    lake = context.lake
+def _publish(context: Context, seals: Sequence[Seal]) -> None:
+    lake, monitor = context.lake, seals[0].monitor
     conditions: list[RowCondition] = [
         ("monitor", "=", monitor), ("epoch_start", ">=", seals[0].epoch_start),
         ("epoch_start", "<=", seals[-1].epoch_start),
     ]  # fmt: skip
+    own = {seal.writes["drafts"] for seal in seals}
+    others: list[tuple[int, str]] = []
     drafts: pa.Table | None = None
 
     def decide(table: DeltaTable) -> pa.Table | None:
-        nonlocal drafts
-        published = count_rows(table, ["epoch_start", "revision"], conditions)
-        waiting = [seal for seal in seals if (seal.epoch_start, seal.revision) not in published]
-        if not waiting:
+        nonlocal drafts, others
+        published = count_rows(table, ["epoch_start", "write"], conditions)
+        others = [key for key in published if key[1] not in own]
+        waiting = [seal for seal in seals if (seal.epoch_start, seal.writes["drafts"]) not in published]
+        if others or not waiting:
             return None
         if drafts is None:
             drafts = lake.sealed(DRAFTS, waiting, ["drafts"], [("monitor", "=", monitor)])
@@ -90,6 +91,40 @@ def _publish(context: Context, monitor: str, seals: Sequence[Seal]) -> None:
         return _answers(drafts, waiting)
 
     lake.centre.append_if(ANSWERS, decide)
+    if others:  # a reader would take them for answers of this chain
+        _withdraw_others(context, seals[0], others)
+        own |= {write for _, write in others}
+        lake.centre.append_if(ANSWERS, decide)
+
+
+def _withdraw_others(context: Context, seal: Seal, others: Iterable[tuple[int, str]]) -> None:
+    """Takes back answers of seals that were lost since, or of a chain of the same monitor under another source.
+
+    What another run has sealed meanwhile stays.
+    """
+    rows = context.lake.centre.read(EPOCHS, [("monitor", "=", seal.monitor)], ["source", "writes"]).to_pylist()
+    source_of = {write: row["source"] for row in rows for output, write in row["writes"] if output == "drafts"}
+    by_source: dict[str, list[tuple[int, str]]] = {}
+    for epoch_start, write in others:
+        by_source.setdefault(source_of.get(write, ""), []).append((epoch_start, write))
+    for source, parts in sorted(by_source.items()):
+        if source != seal.source:
+            why = f"were those of the source {source}" if source else "were of seals that are gone"
+            _take_back(context, seal.monitor, parts, why)
+
+
+def _take_back(context: Context, monitor: str, parts: Sequence[tuple[int, str]], why: str) -> None:
+    """Deletes published answers, in one commit, and says so; each part is an epoch with a write."""
+    if not parts:
+        return
+    starts = sorted({epoch_start for epoch_start, _ in parts})
+    conditions: list[RowCondition] = [
+        ("monitor", "=", monitor), ("epoch_start", ">=", starts[0]), ("epoch_start", "<=", starts[-1]),
+        ("write", "in", sorted({write for _, write in parts})),
+    ]  # fmt: skip
+    context.lake.centre.delete(ANSWERS, conditions)
+    more = f" and {counted(len(starts) - 1, 'later one')}" if len(starts) > 1 else ""
+    say(f"{monitor}, epoch {format_time(starts[0])}{more}: published answers {why}; published anew")
 
 
 def _parts(seals: Sequence[Seal]) -> Iterator[list[Seal]]:

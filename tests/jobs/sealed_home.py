@@ -76,8 +76,13 @@ class SealedHome:
         self.configure()
         (self.home / "data").mkdir(parents=True, exist_ok=True)
 
+    @property
+    def name(self) -> str:
+        """Of the source."""
+        return str(self.source["name"])
+
     def configure(self) -> None:
-        files = {"farwatch": {"sites_run": "process"}, "sources/shop": self.source}
+        files = {"farwatch": {"sites_run": "process"}, f"sources/{self.name}": self.source}
         files |= {f"monitors/{monitor['name']}": monitor for monitor in self.monitors}
         for name, content in files.items():
             path = self.home / "conf" / "base" / f"{name}.yml"
@@ -100,7 +105,7 @@ class SealedHome:
     def land(self, events: Iterable[Event], path: str = "data/file.csv") -> str:
         """One landing; its write."""
         context, write = self.context(), new_write("land")
-        source, new = context.config.source("shop"), list(events)
+        source, new = context.config.source(self.name), list(events)
         context.lake.append(
             EVENTS, [_event_row(source, hour, site, item, at, write) for at, (hour, site, item) in enumerate(new)]
         )
@@ -108,7 +113,7 @@ class SealedHome:
         counts: dict[int, dict[str, int]] = {}
         for hour, _, _ in new:
             counts.setdefault(source.clock.start_of(hour), {"landed": 0})["landed"] += 1
-        context.lake.ledger.seal_landing("shop", source.clock, self.landing, write, counts)
+        context.lake.ledger.seal_landing(self.name, source.clock, self.landing, write, counts)
         self.landing += 1
         self.events += new
         return write
@@ -118,7 +123,7 @@ class SealedHome:
         size = place.stat().st_size if place.exists() else 0
         modified = place.stat().st_mtime_ns // 1000 if place.exists() else 0
         return {
-            "source": "shop", "path": str(place), "digest": write, "bytes": size, "modified": to_datetime(modified),
+            "source": self.name, "path": str(place), "digest": write, "bytes": size, "modified": to_datetime(modified),
             "how": "new", "begins": "", "unpacked": size, "records": rows, "read": rows, "landed": rows,
             "quarantined": 0, "late": 0, "epochs": [], "note": "",
             "landed_at": datetime(2020, 1, 2, tzinfo=UTC), "write": write,
@@ -134,9 +139,9 @@ class SealedHome:
         default. What is not `published` was killed right after the seal.
         """
         context = self.context()
-        clock = context.config.source("shop").clock
+        clock = context.config.source(self.name).clock
         names = [] if only is None else list(only)
-        handover = Handover.begin("shop", clock, clock.start_of(first), clock.start_of(last), names, revise)
+        handover = Handover.begin(self.name, clock, clock.start_of(first), clock.start_of(last), names, revise)
         with ExitStack() as stand_ins:
             for name, stand_in in self._stand_ins(range(first, last), missing or {}).items():
                 stand_ins.enter_context(patch(name, stand_in))
@@ -179,7 +184,7 @@ class SealedHome:
 def _event_row(source: Source, hour: int, site: str, item: str, line: int, write: str) -> dict[str, Any]:
     start = to_datetime(source.clock.start_of(hour))
     return filled(EVENTS.columns) | {
-        "source": "shop", "epoch_start": start, "day": start.date(), "time": start, "site": site, "item": item,
+        "source": source.name, "epoch_start": start, "day": start.date(), "time": start, "site": site, "item": item,
         "value": None, "fields": None, "digest": write, "line": line, "write": write,
     }  # fmt: skip
 

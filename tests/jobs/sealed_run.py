@@ -59,7 +59,7 @@ def summarise(context: Context, handover: Handover, events: Iterable[Event]) -> 
                 synopsis = summary.build(
                     Cell(site, hour, start, start + source.epoch, source.epoch), rows_of(items, hour, summary.hashed)
                 )
-                rows.append(_synopsis_row(name, start, site, len(items), synopsis.to_bytes(), write))
+                rows.append(_synopsis_row(source.name, name, start, site, len(items), synopsis.to_bytes(), write))
     stored = pa.Table.from_pylist(rows, SYNOPSES.schema)
     context.lake.append(SYNOPSES, stored)
     context.lake.append(WRITES, record(SYNOPSES, source.name, "summarise", stored, write))
@@ -77,10 +77,12 @@ def rows_of(items: Iterable[str], hour: int, hashed: bool = False) -> Rows:
     return Rows({"tick": ticks, "item": found}, numbers, numbers)
 
 
-def _synopsis_row(name: str, start: int, site: str, events: int, payload: bytes, write: str) -> dict[str, Any]:
+def _synopsis_row(
+    source: str, name: str, start: int, site: str, events: int, payload: bytes, write: str
+) -> dict[str, Any]:
     moment = to_datetime(start)
     return filled(SYNOPSES.columns) | {
-        "source": "shop", "summary": name, "epoch_start": moment, "day": moment.date(), "site": site,
+        "source": source, "summary": name, "epoch_start": moment, "day": moment.date(), "site": site,
         "events": events, "shipping": len(payload), "payload": payload, "write": write,
     }  # fmt: skip
 
