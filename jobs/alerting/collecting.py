@@ -16,8 +16,8 @@ from jobs.input.quoting import without_content
 from jobs.lake import column_list
 from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import Seal
-from jobs.looking.sealed import find_epoch
-from jobs.looking.sealed_chain import chain_of, landed_of
+from jobs.looking.sealed import SealedEpoch
+from jobs.looking.sealed_chain import Landed, chain_of, landed_of
 from jobs.looking.staleness import stale_part
 from jobs.looking.traffic import traffic_of
 from jobs.terminal.wording import counted, printable, size
@@ -40,6 +40,7 @@ def looks_of(context: Context, handover: Handover) -> list[Look]:
     seals = {
         one.name: context.lake.ledger.seals(source.name, one.name, handover.start, handover.end) for one in monitors
     }
+    landed = landed_of(context.lake, source.name)
     return [
         *_of_checks(context, handover, seals),
         *(look for one in monitors for look in _of_answers(context, source, one, handover, seals[one.name])),
@@ -49,7 +50,7 @@ def looks_of(context: Context, handover: Handover) -> list[Look]:
         ),
         Look(
             None, ("epoch overdue", "chain stale", "traffic"),
-            [trouble for one in monitors for trouble in _of_chain(context, source, one, handover)],
+            [trouble for one in monitors for trouble in _of_chain(context, source, one, handover, landed)],
             [one.name for one in monitors],
         ),
     ]  # fmt: skip
@@ -177,7 +178,9 @@ def _of_landings(context: Context, source: Source) -> list[dict[str, Any]]:
     return [row | {"detail": without_content(row["detail"])} for row in failed]
 
 
-def _of_chain(context: Context, source: Source, monitor: Monitor, handover: Handover) -> Iterable[Trouble]:
+def _of_chain(
+    context: Context, source: Source, monitor: Monitor, handover: Handover, landed: Landed
+) -> Iterable[Trouble]:
     # An epoch that was told to lack its seal is looked at until it has one, whatever this run is about.
     open_since = [to_microseconds(row["epoch_start"]) for row in _open(context, monitor, "epoch overdue").values()]
     end = max([handover.end, *(start + source.epoch for start in open_since)])
@@ -191,13 +194,12 @@ def _of_chain(context: Context, source: Source, monitor: Monitor, handover: Hand
     chain = chain_of(context.lake, source.name, monitor.name)
     if not len(chain):
         return
-    landed = landed_of(context.lake, source.name)
     stale = stale_part(source, monitor.name, chain, landed, earliest(source, monitor))
     if stale is not None:
         yield Trouble("chain stale", stale.first, "warning", "the chain is stale", stale.text, monitor.name)
     last = int(chain.starts[-1])
     seals = context.lake.ledger.seals(source.name, monitor.name, last - (_RECENT - 1) * source.epoch, last + 1)
-    traffic = traffic_of(context.lake, find_epoch(context, monitor.name), seals).values()
+    traffic = traffic_of(context.lake, SealedEpoch(source, monitor, seals[-1], chain, chain), seals).values()
     sent, shipping = sum(one.bytes for one in traffic), sum(one.shipping for one in traffic)
     if sent > shipping and len(seals) == _RECENT:
         detail = (

@@ -34,9 +34,12 @@ class Traffic:
 
 
 def traffic_of(lake: Lake, epoch: SealedEpoch, seals: Sequence[Seal]) -> dict[int, Traffic]:
-    """By start, of each of these epochs of the chain."""
+    """By start, of each of these epochs of the chain. Where no shadow ran, the seals know what was sent."""
     sent: dict[int, int] = {}
-    for method, own in _by_method(seals).items():
+    for (method, is_alone), own in _by_method(seals).items():
+        if is_alone:
+            sent |= {seal.epoch_start: seal.counts.get("message_bytes", 0) for seal in own}
+            continue
         conditions: list[RowCondition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method)]
         rows = lake.sealed(MESSAGES, own, ["inbox", "messages"], conditions, ["epoch_start", "bytes"])
         for start, count in zip(column_list(rows, "epoch_start"), rows["bytes"].to_pylist(), strict=True):
@@ -67,13 +70,14 @@ def traffic_so_far(lake: Lake, epoch: SealedEpoch) -> Traffic:
     return Traffic(total, sum(shipped.values()))
 
 
-def _by_method(seals: Sequence[Seal]) -> dict[str, list[Seal]]:
-    """The seals by the method that they publish."""
-    chosen: dict[str, str] = {}
-    found: dict[str, list[Seal]] = {}
+def _by_method(seals: Sequence[Seal]) -> dict[tuple[str, bool], list[Seal]]:
+    """The seals by the method that they publish, and by whether it ran without shadows."""
+    chosen: dict[str, tuple[str, bool]] = {}
+    found: dict[tuple[str, bool], list[Seal]] = {}
     for seal in seals:
         if seal.config_digest not in chosen:
-            chosen[seal.config_digest] = monitor_then(seal).method
+            then = monitor_then(seal)
+            chosen[seal.config_digest] = then.method, not then.shadow
         found.setdefault(chosen[seal.config_digest], []).append(seal)
     return found
 
