@@ -7,14 +7,16 @@ engine's: it reads only the columns and pages that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from weakref import finalize
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
@@ -30,44 +32,35 @@ _ROUNDING = 1_000
 """Microseconds: Spark rounds the bounds of times to milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class _SmallFile:
-    """A file of the table's present version, with the least and the greatest value of some columns."""
-
-    path: str
-    size: int
-    partition: dict[str, Any]
-    bounds: dict[str, tuple[Any, Any]]
-
-    def may_meet(self, conditions: Sequence[RowCondition]) -> bool:
-        return all(self._may_meet(*condition) for condition in conditions)
-
-    def _may_meet(self, column: str, comparison: str, value: Any) -> bool:
-        if column not in self.bounds or comparison == "in":
-            return True
-        asked = value.value if isinstance(value, WholeNumber) else value
-        least, greatest = self.bounds[column]
-        from_below = comparison not in ("=", "<", "<=") or least <= asked
-        return bool(from_below and (comparison not in ("=", ">", ">=") or asked <= greatest))
-
-
 @dataclass
 class _KeptTable:
     """What is known of an open table: its files as of a version, and the rows of those that were read."""
 
     version: int = -1
-    files: list[_SmallFile] = field(default_factory=list)
+    files: pa.Table | None = None
+    """As delta-rs lists them: path, size, values of the partition, bounds of columns."""
     rows: dict[str, pa.Table] = field(default_factory=dict)
     size: int = 0
 
-    def of_file(self, file: _SmallFile, folder: Path, table: Table) -> pa.Table:
-        if file.path not in self.rows:
+    def files_for(self, conditions: Sequence[RowCondition]) -> list[dict[str, Any]]:
+        """Those that may hold rows which meet all conditions."""
+        assert self.files is not None
+        found = self.files
+        for column, comparison, value in conditions:
+            if column in _BOUNDED and comparison != "in" and f"min.{column}" in found.column_names:
+                found = found.filter(_may_meet(found, column, comparison, value))
+        others = [name for name in found.column_names if name.startswith("partition.")]
+        return list(found.select(["path", "size_bytes", *others]).to_pylist())
+
+    def of_file(self, file: Mapping[str, Any], folder: Path, table: Table) -> pa.Table:
+        path = file["path"]
+        if path not in self.rows:
             if self.size > _MOST_KEPT:
                 self.rows.clear()
                 self.size = 0
-            self.rows[file.path] = read = _read(folder, file, table)
+            self.rows[path] = read = _read(folder, file, table)
             self.size += read.nbytes
-        return self.rows[file.path]
+        return self.rows[path]
 
 
 _kept: dict[int, _KeptTable] = {}
@@ -85,8 +78,8 @@ def kept_rows(
     if address.scheme not in ("", "file"):
         return None
     kept = _known(found)
-    needed = [file for file in kept.files if file.may_meet(conditions)]
-    if any(file.size > _SMALL for file in needed):
+    needed = kept.files_for(conditions)
+    if any(file["size_bytes"] > _SMALL for file in needed):
         return None
     folder = Path(unquote(address.path))
     try:
@@ -104,37 +97,30 @@ def _known(found: DeltaTable) -> _KeptTable:
         finalize(found, _kept.pop, id(found), None)
     kept = _kept[id(found)]
     if kept.version != found.version():
-        kept.files, kept.version = list(_files_of(found)), found.version()
+        kept.files, kept.version = pa.table(found.get_add_actions(flatten=True)), found.version()
     return kept
 
 
-def _files_of(found: DeltaTable) -> Iterator[_SmallFile]:
-    known = pa.table(found.get_add_actions(flatten=True))
-    ends = {
-        name: (_plain(known[f"min.{name}"], -_ROUNDING), _plain(known[f"max.{name}"], _ROUNDING))
-        for name in _BOUNDED if f"min.{name}" in known.column_names
-    }  # fmt: skip
-    parts = [name for name in known.column_names if name.startswith("partition.")]
-    for at, (path, size) in enumerate(zip(known["path"].to_pylist(), known["size_bytes"].to_pylist(), strict=True)):
-        bounds = {name: (least[at], greatest[at]) for name, (least, greatest) in ends.items()}
-        yield _SmallFile(
-            unquote(path), size, {name.partition(".")[2]: known[name][at].as_py() for name in parts},
-            {name: pair for name, pair in bounds.items() if None not in pair},
-        )  # fmt: skip
+def _may_meet(files: pa.Table, column: str, comparison: str, value: Any) -> pa.ChunkedArray:
+    """Where the bounds of a column leave room for the value; a file that has none may hold anything."""
+    plain = value.value if isinstance(value, WholeNumber) else value
+    wider = _ROUNDING if pa.types.is_timestamp(files[f"min.{column}"].type) else 0
+    met = [
+        pc.fill_null(compare(bound, pa.scalar(plain + sign * wider if wider else plain, bound.type)), True)
+        for compare, bound, sign, needed in (
+            (pc.less_equal, files[f"min.{column}"], 1, ("=", "<", "<=")),
+            (pc.greater_equal, files[f"max.{column}"], -1, ("=", ">", ">=")),
+        )
+        if comparison in needed
+    ]
+    return reduce(pc.and_, met)
 
 
-def _plain(bounds: pa.ChunkedArray, wider: int) -> list[Any]:
-    """Times as microseconds, a little wider than they are given."""
-    if not pa.types.is_timestamp(bounds.type):
-        return list(bounds.to_pylist())
-    return [None if one is None else one + wider for one in bounds.cast(pa.int64()).to_pylist()]
-
-
-def _read(folder: Path, file: _SmallFile, table: Table) -> pa.Table:
-    with pq.ParquetFile(folder / file.path) as opened:
+def _read(folder: Path, file: Mapping[str, Any], table: Table) -> pa.Table:
+    with pq.ParquetFile(folder / unquote(file["path"])) as opened:
         rows = opened.read(use_threads=False)
     columns = [
-        pa.repeat(file.partition[name], rows.num_rows) if name in file.partition else rows[name]
+        pa.repeat(file[f"partition.{name}"], rows.num_rows) if f"partition.{name}" in file else rows[name]
         for name in table.schema.names
     ]
     return pa.table(columns, names=table.schema.names).cast(table.schema)
