@@ -22,7 +22,7 @@ from jobs.lake.conditions import predicate
 from jobs.lake.site_tables import SiteTables
 from jobs.lake.store import Store, count_rows
 from jobs.lake.trouble import trouble
-from jobs.lake.upkeep import NO_HOOKS, NO_RETRY, alone, checkpoint, compact, full_size
+from jobs.lake.upkeep import NO_HOOKS, NO_RETRY, alone, checkpoint, compact, full_size, refuse_full
 from jobs.lake.write_ids import begun_at
 from jobs.terminal.console import say
 from monitoring_lib.tables import Table
@@ -47,6 +47,7 @@ class TableCare:
     bytes: int
     small: int = 0
     """Files that would be put together."""
+    small_bytes: int = 0
     into: int = 0
     """How many files they would be."""
     days: tuple[date, ...] = ()
@@ -87,7 +88,7 @@ class Care:
             return None
         try:
             files = pa.table(found.get_add_actions(flatten=True))
-            small, into, days = self._small(found, files)
+            small, small_bytes, into, days = self._small(found, files)
             dead = self._dead(found)
             listed = found.vacuum(self.table.retention, dry_run=True, enforce_retention_duration=False, full=True)
         except (DeltaError, OSError) as error:
@@ -95,16 +96,17 @@ class Care:
         # Beside each file Spark keeps a hidden one with a checksum on a local disk; no engine counts those as files.
         unneeded = [name for name in listed if not name.rpartition("/")[2].startswith((".", "_"))]
         return TableCare(
-            self.table, files.num_rows, sum(files["size_bytes"].to_pylist()), small, into, days, tuple(sorted(dead)),
-            sum(dead.values()), len(unneeded), sum(map(self._size, unneeded)),
+            self.table, files.num_rows, sum(files["size_bytes"].to_pylist()), small, small_bytes, into, days,
+            tuple(sorted(dead)), sum(dead.values()), len(unneeded), sum(map(self._size, unneeded)),
         )  # fmt: skip
 
-    def _small(self, found: DeltaTable, files: pa.Table) -> tuple[int, int, tuple[date, ...]]:
+    def _small(self, found: DeltaTable, files: pa.Table) -> tuple[int, int, int, tuple[date, ...]]:
+        """How many files would be put together, their bytes, into how many, and of which days they are."""
         if not self.table.at_sites:
             size = _TIMES_LARGER * full_size(found)
             small = [one for one in files["size_bytes"].to_pylist() if one < size]
             into = -(-sum(small) // size)
-            return (len(small), into, ()) if len(small) > into else (0, 0, ())
+            return (len(small), sum(small), into, ()) if len(small) > into else (0, 0, 0, ())
         by_day: dict[date | None, list[int]] = {}
         days = files[f"partition.{self.table.partition}"].to_pylist() if self.table.partition else [None] * len(files)
         for day, size in zip(days, files["size_bytes"].to_pylist(), strict=True):
@@ -113,7 +115,8 @@ class Care:
         many = {day: [size for size in by_day.get(day, ()) if size < _LARGE] for day in closed}
         due = {day: sizes for day, sizes in many.items() if len(sizes) > max(1, -(-sum(sizes) // _LARGE))}
         into = sum(max(1, -(-sum(sizes) // _LARGE)) for sizes in due.values())
-        return sum(map(len, due.values())), into, tuple(day for day in due if day is not None)
+        sizes = [size for own in due.values() for size in own]
+        return len(sizes), sum(sizes), into, tuple(day for day in due if day is not None)
 
     def _dead(self, found: DeltaTable) -> Mapping[str, int]:
         """Rows of writes that no seal names and that began too long ago to be named any more."""
@@ -143,17 +146,20 @@ class Care:
                 say(f"{self.table.name}: another `farwatch maintain` is rewriting it, so it is left alone")
 
     def _here(self, found: TableCare) -> None:
-        current = self.store.opened(self.table)
+        current, folder = self.store.opened(self.table), self.store.location(self.table)
         try:
             for at in range(0, len(found.dead_writes), _MOST_WRITES):
                 dead = predicate([("write", "in", found.dead_writes[at : at + _MOST_WRITES])])
+                refuse_full(folder, found.bytes)  # at worst every file holds some of the dead rows
                 try:
                     current.delete(dead, commit_properties=NO_RETRY, post_commithook_properties=NO_HOOKS)
                 except CommitFailedError:
                     break
                 self.store.committed(self.table.name)
-            if found.small and compact(current, _TIMES_LARGER * full_size(current)):
-                self.store.committed(self.table.name)
+            if found.small:
+                refuse_full(folder, found.small_bytes)
+                if compact(current, _TIMES_LARGER * full_size(current)):
+                    self.store.committed(self.table.name)
             if found.unneeded:
                 current.vacuum(
                     self.table.retention, dry_run=False, enforce_retention_duration=False, full=True,
@@ -162,7 +168,7 @@ class Care:
                 self.store.committed(self.table.name)
             checkpoint(current)
         except (DeltaError, OSError) as error:
-            raise trouble(self.store.location(self.table), "written", error) from error
+            raise trouble(folder, "written", error) from error
 
     def _by_spark(self, found: TableCare, sites: SiteTables) -> None:
         for at in range(0, len(found.dead_writes), _MOST_WRITES):

@@ -7,7 +7,10 @@ doubled.
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +29,8 @@ _SMALLEST, _LARGEST = 128_000, 32_000_000
 _NEWEST = 20
 """Appends by which the weight of one is told."""
 _BETWEEN_TRIES = 0.05
+_LEAST_FREE = 1 << 16
+"""Bytes that a commit takes beside the files that it rewrites."""
 _APPENDS_A_FILE = 32
 """A file is full when it holds about so many appends: a step reads a few epochs, not a file of thousands."""
 
@@ -56,6 +61,15 @@ def compact(found: DeltaTable, size: int) -> bool:
         found.update_incremental()
         return False
     return bool(done["numFilesAdded"])
+
+
+def refuse_full(folder: str, rewritten: int) -> None:
+    """OSError where the disk has no room for so many bytes of data files once more, before they go.
+
+    Checked before delta-rs rewrites files: where it cannot, it prints a Rust backtrace beside its error.
+    """
+    if "://" not in folder and shutil.disk_usage(folder).free < _LEAST_FREE + rewritten:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
 
 
 @contextmanager

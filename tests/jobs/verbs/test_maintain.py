@@ -22,6 +22,7 @@ from jobs.lake.site_tables import SiteTables
 from jobs.lake.write_ids import begun_at, new_write
 from jobs.verbs.maintain import maintain
 from monitoring_lib.epochs import to_datetime
+from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import DRAFTS, MESSAGES, TABLES, WRITES, Table
 from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
 
@@ -223,3 +224,19 @@ def test_of_the_sites_tables_the_newest_two_days_are_left_alone(
     maintain(home.context().lake)
     start = to_datetime(home.context().config.source("shop").origin).date()
     assert dict(asked)["events"] == (date(start.year, start.month, start.day + 1),)
+
+
+def test_on_a_full_disk_the_engine_is_not_asked_to_rewrite_a_table_and_the_error_names_it(
+    home: SealedHome, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    dead = leave_dead_rows(home)
+    before = contents(home)
+    for now in (time.time_ns() // 1000, later()):  # small files, then dead rows
+        with monkeypatch.context() as full:
+            full.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1 << 30, 1 << 30, 0))
+            with pytest.raises(StorageError, match=r"coordinator/\w+ cannot be written: the disk is full"):
+                maintain(home.context().lake, now=now)
+        assert "panicked" not in capfd.readouterr().err
+    assert contents(home) == before
+    maintain(home.context().lake, now=later())
+    assert dead not in home.context().lake.centre.read(DRAFTS)["write"].to_pylist()
