@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from jobs.epoch.reasons import by_reason
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import (
     CheckFailed,
@@ -134,7 +135,7 @@ class Handover:
         return sorted(self.monitors.keys() - self.failed.keys())
 
     @contextmanager
-    def alone(self, monitor: str) -> Iterator[None]:
+    def alone(self, monitor: str, tell: bool = True) -> Iterator[None]:
         """What raises inside fails this monitor alone; storage, Spark and the ledger concern all of them."""
         try:
             yield
@@ -143,10 +144,10 @@ class Handover:
         except Exception as error:
             if not _is_of_monitor(error):
                 raise
-            self.fail(monitor, error)
+            self.fail(monitor, error, tell)
 
-    def fail(self, monitor: str, error: Exception) -> None:
-        """Notes why a monitor cannot be sealed, and says so."""
+    def fail(self, monitor: str, error: Exception, tell: bool = True) -> None:
+        """Notes why a monitor cannot be sealed, and says so unless others may have the same to say."""
         from jobs.lake.trouble import engine_trouble
         from jobs.terminal.console import say
 
@@ -160,11 +161,15 @@ class Handover:
         if not isinstance(error, CheckFailed):
             self.misused.append(monitor)
         named = self.failed[monitor].startswith((f"{monitor}:", f"{monitor},"))
-        say(self.failed[monitor] if named else f"{monitor}: {self.failed[monitor]}", style="red")
+        if tell:
+            say(self.failed[monitor] if named else f"{monitor}: {self.failed[monitor]}", style="red")
 
     def failure(self) -> FarwatchError | None:
         """What the run ends with if monitors of it have failed: their data and configuration first."""
-        reasons = [f"{name} is not sealed: {reason}" for name, reason in sorted(self.failed.items())]
+        reasons = [
+            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not sealed: {reason}"
+            for names, reason in by_reason(self.failed).items()
+        ]
         if not reasons:
             return None
         kind = DataError if self.misused else ExpectationFailed

@@ -21,6 +21,7 @@ from jobs.epoch.context import Context
 from jobs.epoch.decisions import Decision, decisions_of, retirements_of
 from jobs.epoch.handover import Handover
 from jobs.epoch.planning import make_plan, placements_of
+from jobs.epoch.reasons import by_reason
 from jobs.epoch.replaying import replay_command
 from jobs.epoch.retiring import Leaving, gone
 from jobs.epoch.rows import table_of
@@ -70,7 +71,7 @@ def _begin(context: Context, source: Source, handover: Handover) -> list[Beginni
     for name in handover.only:
         if name not in {monitor.name for monitor in monitors}:
             raise UsageError(f"{name!r} is no monitor of {source.name}{nearest(name, [m.name for m in monitors])}")
-    found, gaps, done = [], list[EpochGapError](), False
+    found, gaps, done = [], dict[str, str](), False
     for monitor in monitors:
         if handover.only and monitor.name not in handover.only:
             continue
@@ -82,22 +83,32 @@ def _begin(context: Context, source: Source, handover: Handover) -> list[Beginni
             done = True
             continue
         try:
-            with handover.alone(monitor.name):
+            with handover.alone(monitor.name, tell=False):
                 found.append(_begun(begin(context, source, monitor, start, handover.end), handover))
         except NotFilledInError as gap:
-            gaps.append(gap)
-            handover.to_fill_in[monitor.name] = str(gap)
-            say(str(gap), style="yellow")
+            gaps[monitor.name] = handover.to_fill_in[monitor.name] = str(gap)
             continue
         except EpochGapError as gap:
-            gaps.append(gap)
-            handover.failed[monitor.name] = str(gap)
-            say(str(gap), style="red")
+            gaps[monitor.name] = handover.failed[monitor.name] = str(gap)
             continue
         handover.monitors[monitor.name] = start
-    if gaps and not found and not (done and not handover.failed):
-        raise gaps[0]
+    refused = bool(gaps) and not found and not (done and not handover.failed)
+    _tell_reasons(handover, gaps if refused else ())
+    if refused:
+        raise EpochGapError("; ".join(f"{', '.join(names)}: {reason}" for names, reason in by_reason(gaps).items()))
     return found
+
+
+def _tell_reasons(handover: Handover, raised: Collection[str]) -> None:
+    """Says why monitors are left out, each reason once, but for those whose reason is `raised`.
+
+    Notes it as it is said: an alert about one of them has the remedy for all.
+    """
+    for noted, style in ((handover.failed, "red"), (handover.to_fill_in, "yellow")):
+        for names, reason in by_reason(noted).items():
+            noted.update(dict.fromkeys(names, reason))
+            if names[0] not in raised:
+                say(f"{', '.join(names)}: {reason}", style=style)
 
 
 def _begun(beginning: Beginning, handover: Handover) -> Beginning:
