@@ -43,7 +43,9 @@ def summarise(context: Context, handover: Handover, events: Iterable[Event]) -> 
         return
     source = context.config.source(handover.source)
     write = handover.writes["synopses"] = new_write("summarise")
-    found = list(events)
+    cells: dict[tuple[int, str], list[str]] = {}
+    for hour, site, item in events:
+        cells.setdefault((hour, site), []).append(item)
     wanted: dict[str, Summary] = {}
     for name in handover.running:
         monitor = context.config.monitor(name)
@@ -51,15 +53,16 @@ def summarise(context: Context, handover: Handover, events: Iterable[Event]) -> 
         for summary in (one.summary() for one in (chosen, *shadows)):
             wanted[monitor.intake(summary, source).name] = summary
     rows: list[dict[str, Any]] = []
-    for start in range(min(handover.monitors.values()), handover.end, source.epoch):
-        hour = source.clock.epoch_of(start)
-        for site in sorted({where for at, where, _ in found if at == hour}):
-            items = [item for at, where, item in found if (at, where) == (hour, site)]
-            for name, summary in wanted.items():
-                synopsis = summary.build(
-                    Cell(site, hour, start, start + source.epoch, source.epoch), rows_of(items, hour, summary.hashed)
-                )
-                rows.append(_synopsis_row(source.name, name, start, site, len(items), synopsis.to_bytes(), write))
+    first, last = (source.clock.epoch_of(moment) for moment in (min(handover.monitors.values()), handover.end))
+    for (hour, site), items in sorted(cells.items()):
+        if not first <= hour < last:
+            continue
+        start = source.clock.start_of(hour)
+        for name, summary in wanted.items():
+            synopsis = summary.build(
+                Cell(site, hour, start, start + source.epoch, source.epoch), rows_of(items, hour, summary.hashed)
+            )
+            rows.append(_synopsis_row(source.name, name, start, site, len(items), synopsis.to_bytes(), write))
     stored = pa.Table.from_pylist(rows, SYNOPSES.schema)
     context.lake.append(SYNOPSES, stored)
     context.lake.append(WRITES, record(SYNOPSES, source.name, "summarise", stored, write))
