@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +18,11 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from jobs.lake.conditions import RowCondition, predicate
 from jobs.lake.small_files import kept_rows
 from jobs.lake.trouble import trouble
-from jobs.lake.upkeep import NO_HOOKS, NO_RETRY, tend
+from jobs.lake.upkeep import NO_HOOKS, NO_RETRY, refuse_full, tend
 from monitoring_lib.errors import StorageError
 from monitoring_lib.tables import Kind, Table
 
 _MOST_TRIES = 60
-_LEAST_FREE = 1 << 16
-"""Bytes that a commit takes beside its rows."""
 _PRUNED_BY = ("epoch_start", "monitor", "version")
 """Columns whose smallest and largest values are kept for each file, so that a read skips files."""
 _PROPERTIES: dict[str, str | None] = {
@@ -135,8 +132,7 @@ class Store:
             return
         if not os.access(location, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), location)
-        if shutil.disk_usage(location).free < _LEAST_FREE + rows.nbytes:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), location)
+        refuse_full(location, rows.nbytes)
 
     def _tend(self, table: Table, current: DeltaTable) -> None:
         try:

@@ -30,7 +30,7 @@ _NEWEST = 20
 """Appends by which the weight of one is told."""
 _BETWEEN_TRIES = 0.05
 _LEAST_FREE = 1 << 16
-"""Bytes that a commit takes beside the files that it rewrites."""
+"""Bytes that a commit takes beside its data files."""
 _APPENDS_A_FILE = 32
 """A file is full when it holds about so many appends: a step reads a few epochs, not a file of thousands."""
 
@@ -63,12 +63,12 @@ def compact(found: DeltaTable, size: int) -> bool:
     return bool(done["numFilesAdded"])
 
 
-def refuse_full(folder: str, rewritten: int) -> None:
-    """OSError where the disk has no room for so many bytes of data files once more, before they go.
+def refuse_full(folder: str, written: int) -> None:
+    """OSError where the disk has no room for so many bytes of data files.
 
-    Checked before delta-rs rewrites files: where it cannot, it prints a Rust backtrace beside its error.
+    Checked before delta-rs writes: where it cannot, it prints a Rust backtrace beside its error.
     """
-    if "://" not in folder and shutil.disk_usage(folder).free < _LEAST_FREE + rewritten:
+    if "://" not in folder and shutil.disk_usage(folder).free < _LEAST_FREE + written:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
 
 

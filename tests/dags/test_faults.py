@@ -36,8 +36,8 @@ AHEAD = 6
 BY_HAND = 5
 """Epochs that a run by hand covers at most."""
 PATIENCE = {
-    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "45",
-    "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "20",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "25",
+    "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
 }
 """Seconds after which Airflow gives up a silent task, and looks for tasks that a dead scheduler has left."""
 DAGS = ("epochs-shop", "audit-shop", "maintain-shop")
