@@ -14,7 +14,6 @@ import os
 import selectors
 import signal
 import socket
-import struct
 import sys
 import time
 from collections.abc import Mapping
@@ -25,7 +24,8 @@ from pathlib import Path
 
 from jobs.command.standby_copy import StepRequest, loaded_code, serve_steps
 
-_SIZE = struct.Struct("<I")
+_SIZE = 4
+"""Bytes that say how long a request is."""
 _PATIENCE = 10.0
 """Seconds that a caller may take to say what it wants."""
 _LONGEST_IDLE = 30.0
@@ -81,8 +81,8 @@ class _Copies:
             try:
                 request = _received(caller)
                 caller.settimeout(None)  # the copy shares it
-            except (OSError, ValueError, EOFError):
-                return  # the caller has gone, and finds that nobody has answered
+            except (OSError, ValueError):
+                return  # the caller has gone
             kept = _kept_part(request.environment)
             for copy in [copy for copy in self.alive if copy.idle_since is not None and copy.environment == kept]:
                 copy.idle_since = None
@@ -137,10 +137,16 @@ class _Copies:
 
 
 def _received(caller: socket.socket) -> StepRequest:
-    head, streams, _, _ = socket.recv_fds(caller, _SIZE.size, 3)
-    with caller.makefile("rb") as sent:
-        wanted = json.loads(sent.read(_SIZE.unpack(head)[0]))
-    return StepRequest(os.dup(caller.fileno()), streams, **wanted)
+    """What a caller wants; OSError or ValueError where it has gone before it had said so."""
+    head, streams, _, _ = socket.recv_fds(caller, _SIZE, 3)
+    try:
+        with caller.makefile("rb") as sent:
+            wanted = json.loads(sent.read(int.from_bytes(head, "little")))
+        return StepRequest(os.dup(caller.fileno()), streams, **wanted)
+    except (OSError, ValueError):
+        for stream in streams:
+            os.close(stream)
+        raise
 
 
 def _kept_part(environment: Mapping[str, str]) -> dict[str, str]:

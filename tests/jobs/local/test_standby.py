@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import pytest
 from jobs.command.standby_copy import changed_since
 from jobs.local.servers import standby
 from jobs.local.servers.process import Server
-from jobs.terminal.standby import STANDBY
+from jobs.terminal.standby import STANDBY, connect
 from tests.jobs.pipeline.deployment import Deployment
 
 FARWATCH = Path(sys.executable).with_name("farwatch")
@@ -114,6 +115,18 @@ def test_an_idle_copy_that_was_killed_is_not_missed(
     idle.send_signal(signal.SIGKILL)
     wait_for(lambda: idle not in copies(server))
     assert farwatch(own, "gate", *ARGUMENTS).returncode == 0
+
+
+def test_a_caller_that_goes_before_it_has_said_what_it_wants_does_no_harm(
+    environment: dict[str, str], standing_by: tuple[Server, dict[str, str]]
+) -> None:
+    before = psutil.Process(standing_by[0].guard.pid).children()
+    for said in (b"", b"\x10\0", b"\x10\0\0\0{"):
+        with socket.socket(socket.AF_UNIX) as caller:
+            connect(caller, standing_by[1][STANDBY])
+            caller.sendall(said)
+    assert farwatch(environment, "gate", *ARGUMENTS).returncode == 0
+    assert psutil.Process(standing_by[0].guard.pid).children() == before
 
 
 def test_a_step_needs_no_stand_by(environment: dict[str, str], tmp_path: Path) -> None:
