@@ -43,7 +43,9 @@ def land(context: Context, handover: Handover, again: bool = False, changed: Mod
     with handover.timed("land"):
         for _ in range(_MOST_TRIES):
             try:
-                handover.landing = _land_once(context, source, again, changed or source.changed_files)
+                handover.landing = _land_once(
+                    context, source, again, changed or source.changed_files, bool(handover.revise)
+                )
                 return
             except Overtaken as overtaken:
                 say(str(overtaken))
@@ -62,7 +64,7 @@ def _refuse_other_meaning(context: Context, source: Source) -> None:
         )
 
 
-def _land_once(context: Context, source: Source, again: bool, mode: Mode) -> int:
+def _land_once(context: Context, source: Source, again: bool, mode: Mode, replays: bool) -> int:
     """The number of the last landing once this one, if there was anything to land, is sealed."""
     lake = context.lake
     journal = lake.ledger.journal(source.name, source.clock)
@@ -97,9 +99,9 @@ def _land_once(context: Context, source: Source, again: bool, mode: Mode) -> int
     if landings:
         _seal(context, source, known, landings, brought, after)
         return after + 1
-    if news or (refused and not after):
-        # Of a file that was refused before, people know: it holds up no epoch twice. But where nothing has landed
-        # yet, there is nothing to go on with.
+    if (news and not replays) or (refused and not after):
+        # Of a file that was refused before, people know: it holds up no epoch twice, and a replay, which is about what
+        # has landed, never. But where nothing has landed yet, there is nothing to go on with.
         path, reason = min((news or refused).items())
         raise DataError(f"no file of {source.name} could be landed; {path}: {reason}")
     return after

@@ -252,7 +252,7 @@ def test_a_refused_file_lands_once_it_is_put_right(landed: Landed, name: str) ->
     assert to_microseconds(event["time"]) == (ORIGIN + 2 * HOUR) * 1_000_000
 
 
-def test_a_bad_file_alone_is_an_error_the_first_time_and_holds_up_no_epoch_twice(
+def test_a_bad_file_alone_is_an_error_the_first_time_and_holds_up_no_epoch_twice_and_no_replay(
     deploy: Callable[..., Deployment],
 ) -> None:
     home = deploy(monitors=(BUSIEST,), settings=ONE_PARTITION)
@@ -266,6 +266,10 @@ def test_a_bad_file_alone_is_an_error_the_first_time_and_holds_up_no_epoch_twice
     assert path.exists()
     land(home.context(), given)
     assert given.landing == 1
+    (home.home / "data" / "another.csv").write_bytes(bytes(range(255)))
+    replay = home.handover(0, 1, revise="rows admitted")
+    land(home.context(), replay)
+    assert replay.landing == 1
 
 
 def most_often(keys: Iterable[Any]) -> int:
