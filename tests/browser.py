@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.wait import WebDriverWait
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 FLAGS = (
@@ -16,6 +17,15 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--window-size=1500,1600",
 )  # fmt: skip
 NO_BROWSER = "" if CHROMIUM and DRIVER else "there is no Chromium with its driver on this machine"
+LONGEST_PAINT = 60
+SHOWN = """
+new MutationObserver((changes, observer) => {
+  if (!document.querySelector("SELECTOR")) return;
+  observer.disconnect();
+  requestAnimationFrame(() => setTimeout(() => { window.shownAt = performance.now(); }));
+}).observe(document, { childList: true, subtree: true });
+"""
+"""Notes when an element has been painted, in milliseconds since the page was asked for."""
 needs_browser = pytest.mark.skipif(bool(NO_BROWSER), reason=NO_BROWSER)
 
 
@@ -43,3 +53,15 @@ def make_wide(driver: webdriver.Chrome, pixels: int, height: int = 1200) -> None
 def console(driver: webdriver.Chrome) -> list[str]:
     """What pages have written to the console since it was last asked for; errors of scripts among it."""
     return [f"{entry['level']}: {entry['message']}" for entry in driver.get_log("browser")]
+
+
+def first_paints(driver: webdriver.Chrome, address: str, selector: str, times: int = 3) -> list[float]:
+    """Milliseconds from asking for a page until an element of it is painted, each time that it is loaded."""
+    driver.get("about:blank")
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": SHOWN.replace("SELECTOR", selector)})
+    took = []
+    for _ in range(times):
+        driver.get(address)
+        wait = WebDriverWait(driver, LONGEST_PAINT, 0.02)
+        took.append(float(wait.until(lambda driver: driver.execute_script("return window.shownAt"))))
+    return took
