@@ -27,12 +27,15 @@ class Output:
     write: str
     records: list[dict[str, Any]] = field(default_factory=list)
     _waiting: dict[Table, list[pa.Table]] = field(default_factory=dict)
+    _bytes: dict[Table, int] = field(default_factory=dict)
+    """Of the rows that wait: counted as they come, because a long range adds thousands of parts."""
     _parts: dict[Table, int] = field(default_factory=dict)
 
     def add(self, table: Table, rows: Iterable[pa.Table] | pa.Table) -> None:
-        waiting = self._waiting.setdefault(table, [])
-        waiting += [rows] if isinstance(rows, pa.Table) else rows
-        if sum(part.nbytes for part in waiting) > _MOST_BYTES:
+        parts = [rows] if isinstance(rows, pa.Table) else list(rows)
+        self._waiting.setdefault(table, []).extend(parts)
+        self._bytes[table] = self._bytes.get(table, 0) + sum(part.nbytes for part in parts)
+        if self._bytes[table] > _MOST_BYTES:
             self._flush(table)
 
     def finish(self, records: Iterable[dict[str, Any]] = ()) -> None:
@@ -43,6 +46,7 @@ class Output:
 
     def _flush(self, table: Table) -> None:
         rows = pa.concat_tables([table.schema.empty_table(), *self._waiting.pop(table)])
+        self._bytes.pop(table)
         if not rows.num_rows:
             return
         self.lake.append(table, rows)
