@@ -20,7 +20,7 @@ from jobs.looking.page.document import document
 from jobs.looking.page.series import MOST_KEYS
 from jobs.looking.page.thinning import most_epochs, shown_epochs
 from jobs.simulation.generate import generate
-from tests.browser import chromium, console, make_wide, needs_browser
+from tests.browser import chromium, console, first_paints, make_wide, needs_browser
 from tests.jobs.pipeline.deployment import Deployment
 from tests.jobs.pipeline.test_every_question import SOURCE, monitors
 
@@ -65,14 +65,6 @@ while (walk.nextNode()) {
 return [...found];
 """
 """Texts whose contrast with their ground is below the 4.5 to 1 that the WCAG ask for."""
-SHOWN = """
-new MutationObserver((changes, observer) => {
-  if (!document.querySelector("#main .cards tbody tr")) return;
-  observer.disconnect();
-  requestAnimationFrame(() => setTimeout(() => { window.shownAt = performance.now(); }));
-}).observe(document, { childList: true, subtree: true });
-"""
-"""Notes when the overview has been painted, in milliseconds since the page was asked for."""
 
 
 @dataclass
@@ -217,13 +209,7 @@ def test_the_overview_of_many_long_chains_is_painted_within_a_second(deployed: D
     page.write_text(document(lengthened(content(deployed.context()), 14, 10_000)), encoding="utf-8")
     assert page.stat().st_size < 8_000_000
     with chromium() as driver:
-        driver.get("about:blank")
-        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": SHOWN})
-        took = []
-        for _ in range(3):
-            driver.get(page.as_uri())
-            wait = WebDriverWait(driver, LONGEST, 0.02)
-            took.append(wait.until(lambda driver: driver.execute_script("return window.shownAt")))
+        took = first_paints(driver, page.as_uri(), "#main .cards tbody tr")
         assert console(driver) == []
     assert min(took) < 1_000, took
 
