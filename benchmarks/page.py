@@ -21,7 +21,7 @@ from tests.jobs.sealed_home import SealedHome
 from tests.jobs.sealed_run import Event
 
 MOST_BYTES, LONGEST_PAINT = 8_000_000, 1_000.0
-RANGE, SITES, ROWS, ITEMS = 100, 2, 8, 30
+RANGE, SITES, ROWS, ITEMS = 500, 2, 8, 30
 MONITORS = [
     {"name": "busiest", "question": "top-k", "source": "shop", "k": 5, "tolerance": 2, "reset": "1d"},
     {"name": "different", "question": "distinct-count", "source": "shop", "error": 0.2, "reset": "1d"},
