@@ -61,6 +61,8 @@ class StepOperator(FarwatchOperator):
             )
         sealed = _sealed(output) if self.verb == "seal" else self._unannounced(context)
         if code == 0:
+            if self.verb == "seal" and not sealed:
+                self.log.info("Nothing was left to seal: another run has sealed this interval, its log has the answers")
             self._announce(context, sealed, interval)
         elif sealed and self.verb == "seal":
             # The next steps are not run, but `alert` is: it reads both.

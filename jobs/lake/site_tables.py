@@ -143,7 +143,10 @@ def _text(words: str) -> str:
 
 
 def to_frame(spark: SparkSession, rows: pa.Table) -> DataFrame:
-    """Rows of this process as a frame; a Connect client cannot tell the types of an empty table by itself."""
+    """Rows of this process as a frame; a Connect client cannot tell the types of an empty table by itself.
+
+    In one chunk: without Connect, Spark drops all rows behind a chunk that is empty, and says nothing.
+    """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return spark.createDataFrame(rows if rows.num_rows else [], from_arrow_schema(rows.schema))
+    return spark.createDataFrame(rows.combine_chunks() if rows.num_rows else [], from_arrow_schema(rows.schema))

@@ -151,6 +151,7 @@ def main() -> None:
     found["given to alert"] = step("alert", 'for a in "$@"; do cat "${a#--given=}" 2>/dev/null; done; echo', previous)
     found["sealed"] = step("seal", answering(f"echo '{SEALED}'"), {})
     unread = f"if [ $1 = query ]; then echo 'farwatch: busy' >&2; exit 3; fi; echo '{SEALED}'"
+    found["nothing left to seal"] = step("seal", answering("echo '{\"sealed\": []}'"), {})
     found["sealed, not read"] = step("seal", unread, {})
     found["sealed in part"] = step("seal", f"echo '{SEALED}'; echo 'farwatch: worse is not sealed' >&2; exit 1", {})
     found["not sealed"] = step("seal", "echo 'farwatch: none is sealed' >&2; exit 1", {})

@@ -128,3 +128,8 @@ def test_monitors_sealed_beside_one_that_failed_are_announced_by_the_alert(found
 def test_a_seal_that_sealed_nothing_announces_nothing(found: Described) -> None:
     assert found["not sealed"]["error"][1].endswith("none is sealed")
     assert (found["not sealed"]["pushed"], found["not sealed"]["events"]) == ({}, [])
+
+
+def test_a_seal_that_finds_everything_sealed_says_where_the_answers_are(found: Described) -> None:
+    assert found["nothing left to seal"]["error"] is None
+    assert found["nothing left to seal"]["log"][-1].startswith("Nothing was left to seal")

@@ -46,7 +46,8 @@ def test_late_rows_wait_for_a_revision_which_leaves_both_answers_and_chains_what
     assert done.exit_code == 0, done.exception
     with pytest.raises(EpochGapError, match="epoch 2020-01-01T02:00Z goes on from a state that has been revised"):
         home.run(EPOCHS + 1, EPOCHS + 2)
-    with pytest.raises(EpochGapError, match=r"--from 2020-01-01T02:00Z --to 2020-01-01T05:00Z --monitors [\w,]+ --revise"):
+    replay = r"--from 2020-01-01T02:00Z --to 2020-01-01T05:00Z --monitors [\w,]+ --revise"
+    with pytest.raises(EpochGapError, match=replay):
         home.run(3, EPOCHS, revise="too far on")
     status = home.command("status").stdout
     assert "stale from epoch 2020-01-01T02:00Z on: the epoch before it was revised since" in status
