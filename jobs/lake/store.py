@@ -142,9 +142,12 @@ class Store:
 
     def delete(self, table: Table, conditions: Iterable[RowCondition]) -> None:
         """Takes out the rows that meet all conditions."""
+        found = self._there(table)
         try:
+            # At worst every file holds some of the rows, and is written again.
+            refuse_full(self.location(table), sum(pa.table(found.get_add_actions())["size_bytes"].to_pylist()))
             # Deleting, the engine takes `timestamp '…'` for nanoseconds, and compares them with nothing of ours.
-            self._there(table).delete((predicate(conditions) or "").replace("timestamp '", "'"))
+            found.delete((predicate(conditions) or "").replace("timestamp '", "'"))
         except (DeltaError, OSError) as error:
             raise trouble(self.location(table), "written", error) from error
         self.committed(table.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,12 @@ def test_a_site_table_that_another_run_makes_at_the_same_moment_is_taken_as_it_i
         SiteTables(store, lambda: RefusingSpark("")).make(EVENTS)  # type: ignore[arg-type,return-value]
     SiteTables(store, lambda: RefusingSpark(store.location(EVENTS))).make(EVENTS)  # type: ignore[arg-type,return-value]
     assert store.open(EVENTS) is not None
+
+
+def test_rows_are_not_taken_out_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(str(tmp_path))
+    store.append(STATES, rows(state("m", "a"), state("m", "b")))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1 << 30, 1 << 30, 0))  # type: ignore[attr-defined]
+    with pytest.raises(StorageError, match=r"states cannot be written: the disk is full"):
+        store.delete(STATES, [("monitor", "=", "m")])
+    assert store.read(STATES).num_rows == 2
