@@ -40,7 +40,7 @@ SHIPPED = ("busiest-objects", "distinct-objects-today", "traffic-bytes")
 """Of the shipped monitors: a ranked list, a number, and a series."""
 SITES = ("ams", "fra", "lhr")
 LONGEST_UP = 240.0
-PATIENCE = 300.0
+PATIENCE = 480.0
 
 
 @dataclass
