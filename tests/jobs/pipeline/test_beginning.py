@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jobs.command.cli import app
-from jobs.epoch.chain import NotFilledInError
+from monitoring_lib.errors import EpochGapError
 from monitoring_lib.tables import ANSWERS
 from tests.jobs.sealed_home import BUSIEST, SOURCE, SealedHome, bought
 
@@ -30,7 +30,7 @@ def counts(shop: SealedHome, hour: int) -> dict[str, float]:
 def test_with_the_first_events(tmp_path: Path) -> None:
     shop = shop_that_begins(tmp_path, "first")
     shop.land([event for hour in (3, 4) for event in bought(hour, north="ab")])
-    with pytest.raises(NotFilledInError, match="--from 2020-01-01T03:00Z --to 2020-01-01T05:00Z --monitors busiest"):
+    with pytest.raises(EpochGapError, match="--from 2020-01-01T03:00Z --to 2020-01-01T05:00Z --monitors busiest"):
         shop.run(4, 5)
     shop.run(3, 4)
     shop.run(4, 5)
@@ -51,7 +51,7 @@ def test_with_any_epoch_as_long_as_nothing_has_landed_and_earlier_events_begin_i
 def test_at_the_origin_unless_it_is_said_otherwise(tmp_path: Path) -> None:
     shop = shop_that_begins(tmp_path, None)
     shop.land(bought(3, north="ab"))
-    with pytest.raises(NotFilledInError, match="--from 2020-01-01 --to 2020-01-01T04:00Z --monitors busiest"):
+    with pytest.raises(EpochGapError, match="--from 2020-01-01 --to 2020-01-01T04:00Z --monitors busiest"):
         shop.run(3, 4)
 
 
