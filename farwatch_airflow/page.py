@@ -6,11 +6,8 @@ What is shown is made by the `farwatch` command, in a process of its own: the AP
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import tempfile
-import threading
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,13 +19,12 @@ from fastapi import Path as PathParameter
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from farwatch_airflow.links import PREFIX
+from farwatch_airflow.shown_page import BEING_MADE, ShownPage
 from monitoring_lib.errors import ExitCode
 
 LONGEST = 60
 """Seconds that a request to the API may take."""
 LONGEST_PAGE = 240
-FRESH = 30
-"""Seconds for which a page that was made is shown again: visitors who come together wait for one."""
 STATUS_OF = {ExitCode.WRONG_USE: 404, ExitCode.RETRY: 503, ExitCode.NOT_NOW: 409}
 """The answer to a request whose command ended so; any other failure is ours."""
 
@@ -49,24 +45,6 @@ _COLUMNS = {
 }
 
 
-class ShownPage:
-    """The page as it was last made; one visitor at a time has it made anew."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._made_at = -math.inf
-        self._page = ""
-
-    def fresh(self) -> str:
-        with self._lock:
-            if time.monotonic() - self._made_at > FRESH:
-                with tempfile.TemporaryDirectory() as folder:
-                    _farwatch("report", "--out", f"{folder}/report.html", longest=LONGEST_PAGE)
-                    self._page = Path(folder, "report.html").read_text("utf-8")
-                self._made_at = time.monotonic()
-            return self._page
-
-
 def app() -> FastAPI:
     """Nothing is public: the description of the API has the same guard as the rest."""
     made = FastAPI(
@@ -77,11 +55,15 @@ def app() -> FastAPI:
         dependencies=[Depends(requires_access_view(AccessView.WEBSITE))],
     )
 
-    shown = ShownPage()
+    shown = ShownPage(_report)
 
     @made.get("/", response_class=HTMLResponse)
     def page() -> HTMLResponse:
-        return HTMLResponse(shown.fresh(), headers={"Cache-Control": "no-store"})
+        found = shown.look()
+        headers = {"Cache-Control": "no-store"}
+        if found is None:
+            return HTMLResponse(BEING_MADE, 202, headers)
+        return HTMLResponse(found, headers=headers)
 
     @made.get("/api/status", summary="How far every monitor has come")
     def status() -> JSONResponse:
@@ -120,6 +102,12 @@ def _add_rows(made: FastAPI, table: str) -> None:
         order = f"ORDER BY epoch_start DESC, {others} LIMIT {limit} OFFSET {offset}"
         select = f"SELECT {_COLUMNS[table]} FROM {table}{chosen} {order}"
         return JSONResponse(json.loads(_farwatch("query", "--json", f"--limit={limit}", f"--sql={select}")))
+
+
+def _report() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        _farwatch("report", "--out", f"{folder}/report.html", longest=LONGEST_PAGE)
+        return Path(folder, "report.html").read_text("utf-8")
 
 
 def _utc(moment: datetime) -> str:

@@ -26,11 +26,13 @@ _MOST_ALERTS = 5
 
 @dataclass(frozen=True)
 class Waiting:
-    """A file that is there and has not landed; `reason` is what the last try to land it met."""
+    """A file that is there and has not landed as it is; `reason` is what the last try to land it met."""
 
     path: str
     size: int
     reason: str = ""
+    changed: bool = False
+    """Whether it had landed before it changed."""
 
 
 @dataclass(frozen=True)
@@ -162,4 +164,4 @@ def _waiting(context: Context, source: Source, seen: Mapping[str, tuple[int, int
         return []
     tried = context.lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("step", "=", "land")])
     reasons = {row["observed"]: row["detail"] for row in tried.sort_by("checked_at").to_pylist()}
-    return [Waiting(file.path, file.size, reasons.get(file.path, "")) for file in found]
+    return [Waiting(file.path, file.size, reasons.get(file.path, ""), file.path in seen) for file in found]

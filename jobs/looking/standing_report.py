@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jobs.epoch.reasons import by_reason
 from jobs.looking import printing
 from jobs.looking.alert_words import whom
 from jobs.looking.standing import MonitorStanding, SourceStanding, Waiting
@@ -45,9 +46,11 @@ def _show_source(one: SourceStanding) -> None:
         for monitor in one.monitors:
             table.add_row(*map(Text, _cells(monitor)))
         printing.show(table)
+    for noted in (_stale, _overdue, _missing):
+        notes = {monitor.monitor.name: note for monitor in one.monitors if (note := noted(monitor))}
+        for names, note in by_reason(notes).items():
+            printing.line(f"{', '.join(names)}: {note}", "yellow")
     for monitor in one.monitors:
-        for text in _notes(monitor):
-            printing.line(f"{monitor.monitor.name}: {text}", "yellow")
         if monitor.audited is not None:
             style = "dim" if monitor.audited.kept == monitor.audited.epochs else "red"
             printing.line(f"{monitor.monitor.name}: {monitor.audited.text}", style)
@@ -84,7 +87,9 @@ def _waiting_lines(one: SourceStanding) -> Iterator[str]:
 
 
 def _file(file: Waiting) -> str:
-    why = f"refused: {printable(file.reason, _LONGEST_TEXT)}" if file.reason else "new"
+    why = "changed since it landed" if file.changed else "new"
+    if file.reason:
+        why = f"refused: {printable(file.reason, _LONGEST_TEXT)}"
     return f"{printable(file.path, 120)}  {size(file.size)}  {why}"
 
 
@@ -100,15 +105,20 @@ def _cells(one: MonitorStanding) -> list[str]:
     ]  # fmt: skip
 
 
-def _notes(one: MonitorStanding) -> Iterator[str]:
-    if one.stale is not None:
-        yield one.stale.text
-    if one.overdue:
-        yield f"{counted(one.overdue, 'epoch')} behind the clock"
-    if one.missing:
-        shown = ", ".join(map(_set_aside, one.missing[:MOST_NAMES]))
-        more = f" and {len(one.missing) - MOST_NAMES:,} more" if len(one.missing) > MOST_NAMES else ""
-        yield f"missing in the last epoch: {shown}{more}"
+def _stale(one: MonitorStanding) -> str:
+    return one.stale.text if one.stale is not None else ""
+
+
+def _overdue(one: MonitorStanding) -> str:
+    return f"{counted(one.overdue, 'epoch')} behind the clock" if one.overdue else ""
+
+
+def _missing(one: MonitorStanding) -> str:
+    if not one.missing:
+        return ""
+    shown = ", ".join(map(_set_aside, one.missing[:MOST_NAMES]))
+    more = f" and {len(one.missing) - MOST_NAMES:,} more" if len(one.missing) > MOST_NAMES else ""
+    return f"missing in the last epoch: {shown}{more}"
 
 
 def _set_aside(row: dict[str, Any]) -> str:
@@ -127,7 +137,10 @@ def to_plain(one: SourceStanding) -> dict[str, Any]:
     return {
         "source": one.source.name, "landings": one.landings,
         "last_landed_epoch": None if one.last_landed is None else format_time(one.last_landed),
-        "waiting": [{"path": file.path, "bytes": file.size, "reason": file.reason} for file in one.waiting],
+        "waiting": [
+            {"path": file.path, "bytes": file.size, "reason": file.reason, "changed": file.changed}
+            for file in one.waiting
+        ],
         "waiting_unknown": one.no_look, "quarantined": one.quarantined,
         "owed": [each.to_plain() for each in one.owed],
         "monitors": [_plain_monitor(monitor) for monitor in one.monitors],

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover
 from jobs.epoch.late import earliest_taken
+from jobs.epoch.reasons import by_reason
 from jobs.epoch.replaying import end_of_chain, replay_command
 from jobs.input import files
 from jobs.input import versions as delta_versions
@@ -171,11 +172,13 @@ def _late(context: Context, source: Source, counts: Mapping[int, Mapping[str, in
 def _tell_late(
     context: Context, source: Source, counts: Mapping[int, Mapping[str, int]], late: Mapping[str, Collection[int]]
 ) -> None:  # fmt: skip
+    told = {}
     for monitor, starts in late.items():
         first, rows = min(starts), sum(sum(counts[start].values()) for start in starts)
         end = end_of_chain(context.lake.ledger, source.name, monitor, first, source.epoch)
-        say(
-            f"{monitor}: {rows} rows were added to {len(starts)} sealed epochs, or removed, from {format_time(first)}"
-            f" on; `{replay_command(source.name, monitor, first, end, 'late rows')}` revises them",
-            style="yellow",
+        told[monitor] = (
+            f"{rows} rows were added to {len(starts)} sealed epochs, or removed, from {format_time(first)} on;"
+            f" `{replay_command(source.name, monitor, first, end, 'late rows')}` revises them"
         )
+    for names, text in by_reason(told).items():
+        say(f"{', '.join(names)}: {text}", style="yellow")

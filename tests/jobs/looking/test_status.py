@@ -127,6 +127,17 @@ def test_a_stale_chain_is_said_and_is_no_failure(home: SealedHome) -> None:
     )
 
 
+def test_monitors_that_are_stale_alike_are_told_of_once_with_one_command(tmp_path: Path) -> None:
+    home = SealedHome(tmp_path, monitors=(BUSIEST, BUSIEST | {"name": "other"}))
+    home.land([*bought(0, north="a"), *bought(1, north="b")])
+    home.run(0, 2)
+    home.land(bought(0, north="z"))
+    said = home.command("status").stdout
+    assert said.count("stale from epoch") == 1
+    assert "busiest, other: stale from epoch 2020-01-01 on" in said
+    assert "--monitors busiest,other" in said
+
+
 def test_files_wait_until_they_have_landed_as_they_are(home: SealedHome) -> None:
     file = home.home / "data" / "new.csv"
     file.write_text("time,site,item,value\n", encoding="utf-8")
@@ -134,7 +145,8 @@ def test_files_wait_until_they_have_landed_as_they_are(home: SealedHome) -> None
     home.land([], path="data/new.csv")
     assert source_of(home).waiting == []
     file.write_text("time,site,item,value\n2020-01-01,north,a,1\n", encoding="utf-8")
-    assert [waiting.size for waiting in source_of(home).waiting] == [file.stat().st_size]
+    assert [(waiting.size, waiting.changed) for waiting in source_of(home).waiting] == [(file.stat().st_size, True)]
+    assert "changed since it landed" in home.command("status").stdout
 
 
 def test_a_refused_file_waits_with_the_reason_of_the_last_try(home: SealedHome) -> None:
