@@ -51,7 +51,7 @@ class ConfigError(UsageError):
 
 
 class DataError(FarwatchError):
-    """An input file cannot be landed as it is."""
+    """What has come in cannot be used as it is: a file that cannot be landed, sums that no method can hold."""
 
     exit_code = ExitCode.WRONG_USE
 

@@ -102,7 +102,7 @@ def _no_row(source: Source, report: Report) -> str:
     """Values of the file do not go into the reason: it is alerted about."""
     kind = max(report.faults, key=lambda kind: report.faults[kind])
     return (
-        f"{report.path}: none of its rows ({sum(report.faults.values())}) could become an event; most often: {kind}."
+        f"none of its rows ({sum(report.faults.values())}) could become an event; most often: {kind}."
         f" Correct the file, or the configuration of the source; `farwatch land --source {source.name} --again` reads"
         " it anew"
     )
@@ -117,12 +117,12 @@ def _changed(source: Source, known: Known, report: Report, mode: Mode) -> str:
         of = known.holder(report.begins)
         whose = "what has landed of it" if of == report.path else f"what has landed as {of}"
         return (
-            f"{report.path}: begins with {whose} ({rows} rows) and goes on. {command} append` lands only what follows;"
+            f"begins with {whose} ({rows} rows) and goes on. {command} append` lands only what follows;"
             " `changed_files: append` in the source says so for good"
         )
     what = "does not go on where what has landed of it ends" if mode == "append" else "has other content than landed"
     return (
-        f"{report.path}: {what} ({rows} rows). If it was completed or corrected, {command} replace` lands it in place"
+        f"{what} ({rows} rows). If it was completed or corrected, {command} replace` lands it in place"
         " of those rows; `changed_files: replace` in the source says so for good. If it is another file, give it a name"
         " of its own; if it was rotated, let `path` match the rotated file too"
     )

@@ -37,11 +37,7 @@ def _of_monitor(one: SourceStanding, monitor: MonitorStanding) -> Iterator[str]:
         last = "none is sealed" if monitor.last is None else f"sealed up to {format_time(monitor.last.epoch_start)}"
         yield f"{counted(monitor.overdue, 'epoch')} behind the clock: {last}; is the source's schedule running?"
     if monitor.behind:
-        start, end = map(format_time, one.next_run or (one.source.origin, one.source.origin))
-        yield (
-            f"{counted(monitor.behind, 'epoch')} behind what has landed; `farwatch run --source {one.source.name}"
-            f" --from {start} --to {end}` seals them"
-        )
+        yield f"{counted(monitor.behind, 'epoch')} behind what has landed; `{one.next_run}` seals them"
     if monitor.stale is not None:
         yield monitor.stale.text
     if monitor.last is not None and monitor.last.missing_sites:

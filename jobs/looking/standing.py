@@ -18,6 +18,7 @@ from jobs.looking.sealed_chain import Landed, chain_of, landed_of
 from jobs.looking.staleness import Stale, stale_part
 from jobs.looking.storage import require_site_tables
 from monitoring_lib.config import Monitor, Source
+from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import FarwatchError
 from monitoring_lib.tables import ALERTS, VALIDATIONS
 
@@ -78,12 +79,14 @@ class SourceStanding:
         return undecided(one.set_aside for one in self.monitors)
 
     @property
-    def next_run(self) -> tuple[int, int] | None:
-        """The epochs that landed events wait in, from the first that some monitor has not sealed."""
-        behind = [one.behind for one in self.monitors if one.behind]
+    def next_run(self) -> str:
+        """The command that seals what has landed, from the first epoch that some monitor has not sealed; or none."""
+        behind = {one.monitor.name: one.behind for one in self.monitors if one.behind}
         if not behind or self.to_seal is None:
-            return None
-        return self.to_seal - max(behind) * self.source.epoch, self.to_seal
+            return ""
+        start = format_time(self.to_seal - max(behind.values()) * self.source.epoch)
+        only = f" --monitors {','.join(behind)}" if len(behind) < len(self.monitors) else ""
+        return f"farwatch run --source {self.source.name} --from {start} --to {format_time(self.to_seal)}{only}"
 
 
 def standing(context: Context, source: Source) -> SourceStanding:

@@ -58,9 +58,8 @@ def _show_source(one: SourceStanding) -> None:
         printing.line(each.text, "yellow")
     if len(one.owed) > _MOST_OWED:
         printing.line(f"… and {len(one.owed) - _MOST_OWED:,} more are owed; --json gives all", "yellow")
-    if one.next_run is not None:
-        start, end = map(format_time, one.next_run)
-        printing.line(f"`farwatch run --source {one.source.name} --from {start} --to {end}` seals what has landed")
+    if one.next_run:
+        printing.line(f"`{one.next_run}` seals what has landed")
     for alert in one.open_alerts[:_MOST_ALERTS]:
         printing.line(f"alert of {printing.plain(alert['raised_at'])}, {_alert(alert)}", "dim")
     if len(one.open_alerts) > _MOST_ALERTS:

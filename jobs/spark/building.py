@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitoring_lib.epochs import Clock, format_time
+from monitoring_lib.errors import FarwatchError
 from monitoring_lib.summaries import Cell, Intake, Rows
 from monitoring_lib.synopses.base import Synopsis
 from monitoring_lib.tables import SYNOPSES
@@ -39,7 +40,8 @@ class CellOutcome:
             yield
         except Exception as error:  # whatever a method's summary raises
             self.payload = b""
-            self.fault = f"site {self.site!r}, epoch {format_time(self.start)}: {type(error).__name__}: {error}"
+            reason = str(error) if isinstance(error, FarwatchError) else f"{type(error).__name__}: {error}"
+            self.fault = f"site {self.site!r}, epoch {format_time(self.start)}: {reason}"
 
 
 @dataclass(frozen=True)

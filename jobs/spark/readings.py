@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from jobs.spark.event_columns import EventColumns
 from jobs.spark.groupings import Grouping
+from monitoring_lib.errors import DataError
 from monitoring_lib.summaries import Measure, Reduction, rounded_means
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ _LOWER = 0xFFFFFFFF
 _LEAST = -(2**63)
 """Its amount has no place among the positive numbers, so that synopses refuse it too."""
 _ORDER = ("time", "path", "line")
-
-
-class SumTooLargeError(ValueError):
-    """A sum that needs more than 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +107,7 @@ def _sums(high: NDArray[np.int64], low: NDArray[np.int64], describe: Callable[[i
     if len(wide):
         at = int(wide[0])
         total = (int(high[at]) << 32) + int(low[at])
-        raise SumTooLargeError(
-            f"the sum of {describe(at)} is {total}, which does not fit into 64 bits; choose a lower scale"
-        )
+        raise DataError(f"the sum of {describe(at)} is {total}, which does not fit into 64 bits; choose a lower scale")
     return sums
 
 

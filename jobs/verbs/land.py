@@ -91,7 +91,9 @@ def _land_once(context: Context, source: Source, again: bool, mode: Mode, replay
     brought = Bringing(lake, source, known, wanted, taken).bring()
     read = {report.digest for report in brought.reports.values()}
     refuse_forgotten(lake, source, monitors, rows, journal, there, read)
-    refused = {path: one.reason for path, one in sorted(brought.decided.items()) if one.how is None}
+    refused = {
+        path: one.reason.removeprefix(f"{path}: ") for path, one in sorted(brought.decided.items()) if one.how is None
+    }
     for path, reason in refused.items():
         say(f"{path} is not landed: {reason}", style="red")
     news = {path: reason for path, reason in refused.items() if before.get(path) != reason}

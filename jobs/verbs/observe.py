@@ -12,6 +12,7 @@ from jobs.epoch.handover import Handover
 from jobs.epoch.inputs import Inputs
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.output import Output
+from jobs.epoch.reasons import with_epoch
 from jobs.epoch.rows import cursor_row, message_rows, roster_rows
 from jobs.epoch.runs import runs_of
 from jobs.lake import new_write
@@ -53,7 +54,9 @@ def observe(context: Context, handover: Handover) -> None:
 
 
 def _observe_first(sites: ProcessSites | SparkSites, handover: Handover) -> None:
-    handover.local.said[sites.run.monitor.name, sites.method.name] = sites.observe(sites.run.first)
+    run = sites.run
+    with with_epoch(run.start_of(run.first)):
+        handover.local.said[run.monitor.name, sites.method.name] = sites.observe(run.first)
 
 
 def _observe_monitor(

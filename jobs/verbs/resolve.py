@@ -18,6 +18,7 @@ from jobs.epoch.inputs import Inputs
 from jobs.epoch.memory import Memory
 from jobs.epoch.monitor_run import MonitorRun
 from jobs.epoch.output import Output
+from jobs.epoch.reasons import with_epoch
 from jobs.epoch.restoring import restore_inner
 from jobs.epoch.rows import answer_rows, cursor_row, message_rows, messages_of, state_rows
 from jobs.epoch.runs import runs_of
@@ -141,7 +142,8 @@ class _Resolving:
         said = _first_words(self.context, self.handover, run, method)
         for epoch in run.numbers:
             if epoch > run.first:
-                said = sites.observe(epoch)
+                with with_epoch(run.start_of(epoch)):
+                    said = sites.observe(epoch)
             settled = settle_epoch(run.moment(method, epoch), method, sites, inner, said)
             _store(run, method, epoch, memory, settled, output, books)
             output.add(SITE_STATES, sites.states)

@@ -62,7 +62,7 @@ def test_an_epoch_that_goes_on_is_not_behind_and_nobody_is_told_to_run_it(
     home.run(0, 3)
     for name in ("standing", "sealed"):
         monkeypatch.setattr(f"jobs.looking.{name}.now", lambda: parse_time("2020-01-01T03:30"))
-    assert (monitor_of(home).behind, source_of(home).next_run) == (0, None)
+    assert (monitor_of(home).behind, source_of(home).next_run) == (0, "")
     for name, value in home.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.argv", ["farwatch", "query", "busiest", "--epoch", "2020-01-01T03:00"])
@@ -136,6 +136,17 @@ def test_monitors_that_are_stale_alike_are_told_of_once_with_one_command(tmp_pat
     assert said.count("stale from epoch") == 1
     assert "busiest, other: stale from epoch 2020-01-01 on" in said
     assert "--monitors busiest,other" in said
+
+
+def test_only_monitors_that_are_behind_are_run_by_the_printed_command(tmp_path: Path) -> None:
+    home = SealedHome(tmp_path, monitors=(BUSIEST, BUSIEST | {"name": "other"}))
+    home.land([*bought(0, north="a"), *bought(1, north="b")])
+    home.run(0, 2, only=["busiest"])
+    command = "farwatch run --source shop --from 2020-01-01 --to 2020-01-01T02:00Z"
+    assert source_of(home).next_run == f"{command} --monitors other"
+    home.run(0, 1, only=["other"])
+    home.land(bought(2, north="c"))
+    assert source_of(home).next_run == ("farwatch run --source shop --from 2020-01-01T01:00Z --to 2020-01-01T03:00Z")
 
 
 def test_files_wait_until_they_have_landed_as_they_are(home: SealedHome) -> None:
