@@ -14,8 +14,8 @@ from jobs.epoch.handover import Handover
 from jobs.epoch.planning import OWED
 from jobs.input.quoting import without_content
 from jobs.lake import column_list
-from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import Seal
+from jobs.landing.findings import landing_findings
 from jobs.looking.sealed import SealedEpoch
 from jobs.looking.sealed_chain import Landed, chain_of, landed_of
 from jobs.looking.staleness import stale_part
@@ -171,8 +171,7 @@ def _refused(context: Context, source: Source) -> list[Trouble]:
 
 
 def _of_landings(context: Context, source: Source) -> list[dict[str, Any]]:
-    conditions: list[RowCondition] = [("source", "=", source.name), ("step", "=", "land")]
-    rows = context.lake.centre.read(VALIDATIONS, conditions).sort_by("checked_at").to_pylist()
+    rows = landing_findings(context.lake, source)
     failed = [row for row in rows if not row["success"] and row["severity"] != "info"]
     # Alerts go to other places: what a reason quotes of a file stays here.
     return [row | {"detail": without_content(row["detail"])} for row in failed]

@@ -11,6 +11,7 @@ from jobs.input.files import FoundFile
 from jobs.lake import Lake
 from jobs.landing.bringing import Brought
 from jobs.landing.decisions import FileDecision, Report
+from jobs.landing.findings import landing_findings
 from jobs.landing.known import How, LandedFile
 from jobs.landing.writing import LandedRows
 from jobs.quality.findings import Finding, to_rows
@@ -99,9 +100,8 @@ def replaced_by_epoch(gone: Sequence[LandedFile]) -> dict[int, list[tuple[str, s
 
 def refusals_before(lake: Lake, source: Source) -> dict[str, str]:
     """By path, why a file was last left outside."""
-    conditions = [("source", "=", source.name), ("step", "=", "land"), ("expectation", "=", _CANNOT)]
-    rows = lake.centre.read(VALIDATIONS, conditions).sort_by("checked_at").to_pylist()  # type: ignore[arg-type]
-    return {row["observed"]: row["detail"] for row in rows}
+    rows = landing_findings(lake, source)
+    return {row["observed"]: row["detail"] for row in rows if row["expectation"] == _CANNOT}
 
 
 def record_refusals(lake: Lake, source: Source, refused: Mapping[str, str], write: str) -> None:
@@ -116,9 +116,9 @@ def record_no_files(lake: Lake, source: Source, write: str) -> None:
     """A warning where neither a file nor anything that has landed fits the source's path; once."""
     observed = f"no file matches the path {source.path!r}"
     detail = "nothing has landed: epochs are sealed empty; correct `path`, `farwatch check-config` shows what it fits"
-    known = lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("expectation", "=", _FITS)], ["observed"])
+    known = [row["observed"] for row in landing_findings(lake, source) if row["expectation"] == _FITS]
     say(f"{source.name}: {observed}, and {detail}", style="yellow")
-    if observed not in known["observed"].to_pylist():
+    if observed not in known:
         found = Finding(source.origin, _FITS, False, "warning", observed=observed, detail=detail)
         lake.append(VALIDATIONS, to_rows([found], source.name, "land", write))
 

@@ -10,6 +10,7 @@ from jobs.epoch.chain import earliest, wished
 from jobs.epoch.context import Context
 from jobs.input import files
 from jobs.lake.seals import Seal
+from jobs.landing.findings import landing_findings
 from jobs.landing.known import all_landings, files_seen, known_of, landings_in_order
 from jobs.looking.audited import Audited, audited_of
 from jobs.looking.clock import is_live, now, overdue
@@ -165,6 +166,5 @@ def _waiting(context: Context, source: Source, seen: Mapping[str, tuple[int, int
     ]  # fmt: skip
     if not found:
         return []
-    tried = context.lake.centre.read(VALIDATIONS, [("source", "=", source.name), ("step", "=", "land")])
-    reasons = {row["observed"]: row["detail"] for row in tried.sort_by("checked_at").to_pylist()}
+    reasons = {row["observed"]: row["detail"] for row in landing_findings(context.lake, source)}
     return [Waiting(file.path, file.size, reasons.get(file.path, ""), file.path in seen) for file in found]
