@@ -16,9 +16,8 @@ from jobs.input.quoting import without_content
 from jobs.lake import column_list
 from jobs.lake.seals import Seal
 from jobs.landing.findings import landing_findings
-from jobs.looking.sealed import SealedEpoch
-from jobs.looking.sealed_chain import Landed, chain_of, landed_of
-from jobs.looking.staleness import stale_part
+from jobs.looking.sealed_chain import chain_of, landed_of
+from jobs.looking.staleness import Stale, stale_part
 from jobs.looking.traffic import traffic_of
 from jobs.terminal.wording import counted, printable, size
 from monitoring_lib.config import Monitor, Source
@@ -28,7 +27,8 @@ from monitoring_lib.tables import ALERTS, DRAFTS, LANDINGS, VALIDATIONS
 _CHECKS = ("gate", "validations")
 """The outputs of a run that are findings."""
 _RECENT = 24
-"""Epochs whose traffic is compared with shipping everything."""
+"""Epochs whose traffic is compared with shipping everything. A chain that became stale in one of them is told, also
+where the runs since were killed before they told anything; later only `farwatch status` and `maintain` tell it."""
 
 
 def looks_of(context: Context, handover: Handover) -> list[Look]:
@@ -40,7 +40,6 @@ def looks_of(context: Context, handover: Handover) -> list[Look]:
     seals = {
         one.name: context.lake.ledger.seals(source.name, one.name, handover.start, handover.end) for one in monitors
     }
-    landed = landed_of(context.lake, source.name)
     return [
         *_of_checks(context, handover, seals),
         *(look for one in monitors for look in _of_answers(context, source, one, handover, seals[one.name])),
@@ -50,7 +49,7 @@ def looks_of(context: Context, handover: Handover) -> list[Look]:
         ),
         Look(
             None, ("epoch overdue", "chain stale", "traffic"),
-            [trouble for one in monitors for trouble in _of_chain(context, source, one, handover, landed)],
+            [trouble for one in monitors for trouble in _of_chain(context, source, one, handover)],
             [one.name for one in monitors],
         ),
     ]  # fmt: skip
@@ -130,11 +129,14 @@ def _open(context: Context, monitor: Monitor, kind: str) -> dict[str, dict[str, 
 
 def _set_aside(context: Context, source: Source) -> list[Trouble]:
     """Of the last landing, if it set too many rows aside."""
+    found = [row for row in _of_landings(context, source) if row["expectation"] == "quarantined"]
+    if not found:  # then the journal, which is as long as the source is old, is not needed
+        return []
     journal = context.lake.ledger.journal(source.name, source.clock)
     return [
         Trouble("quarantine", source.origin, row["severity"], row["observed"], row["detail"])
-        for row in _of_landings(context, source)
-        if row["expectation"] == "quarantined" and journal and row["write"] == journal[-1].write
+        for row in found
+        if journal and row["write"] == journal[-1].write
     ]
 
 
@@ -177,9 +179,7 @@ def _of_landings(context: Context, source: Source) -> list[dict[str, Any]]:
     return [row | {"detail": without_content(row["detail"])} for row in failed]
 
 
-def _of_chain(
-    context: Context, source: Source, monitor: Monitor, handover: Handover, landed: Landed
-) -> Iterable[Trouble]:
+def _of_chain(context: Context, source: Source, monitor: Monitor, handover: Handover) -> Iterable[Trouble]:
     # An epoch that was told to lack its seal is looked at until it has one, whatever this run is about.
     open_since = [to_microseconds(row["epoch_start"]) for row in _open(context, monitor, "epoch overdue").values()]
     end = max([handover.end, *(start + source.epoch for start in open_since)])
@@ -190,15 +190,17 @@ def _of_chain(
     elif first is not None:
         detail = handover.failed.get(monitor.name) or "the run did not get that far; its log says why"
         yield Trouble("epoch overdue", first, "critical", "the epoch is not sealed", detail, monitor.name)
-    chain = chain_of(context.lake, source.name, monitor.name)
-    if not len(chain):
+    ledger, recent = context.lake.ledger, _RECENT * source.epoch
+    near = ledger.seals(source.name, monitor.name, handover.start - recent)
+    newest = near[-1] if near else ledger.last(source.name, monitor.name)
+    if newest is None:
         return
-    stale = stale_part(source, monitor.name, chain, landed, earliest(source, monitor))
+    stale = _stale(context, source, monitor, [seal for seal in near if seal.epoch_start < handover.start])
     if stale is not None:
         yield Trouble("chain stale", stale.first, "warning", "the chain is stale", stale.text, monitor.name)
-    last = int(chain.starts[-1])
-    seals = context.lake.ledger.seals(source.name, monitor.name, last - (_RECENT - 1) * source.epoch, last + 1)
-    traffic = traffic_of(context.lake, SealedEpoch(source, monitor, seals[-1], chain, chain), seals).values()
+    last = newest.epoch_start
+    seals = ledger.seals(source.name, monitor.name, last - recent + source.epoch, last + 1)
+    traffic = traffic_of(context.lake, newest, seals).values()
     sent, shipping = sum(one.bytes for one in traffic), sum(one.shipping for one in traffic)
     if sent > shipping and len(seals) == _RECENT:
         detail = (
@@ -207,3 +209,15 @@ def _of_chain(
         )
         subject = "more crossed than shipping everything would take"
         yield Trouble("traffic", last, "warning", subject, printable(detail, 400), monitor.name)
+
+
+def _stale(context: Context, source: Source, monitor: Monitor, before: Sequence[Seal]) -> Stale | None:
+    """Where the chain is stale. As long as it was not, only what came since the seals `before` the run is looked at."""
+    lake, since = context.lake, None
+    if before and not _open(context, monitor, "chain stale"):
+        touched = lake.ledger.touched_since(source.name, monitor.name, min(seal.version for seal in before))
+        if touched is None:
+            return None
+        since = touched - source.epoch
+    chain = chain_of(lake, source.name, monitor.name, since)
+    return stale_part(source, monitor.name, chain, landed_of(lake, source.name, since), earliest(source, monitor))

@@ -101,6 +101,16 @@ class Ledger:
         ]  # fmt: skip
         return min(column_list(self.store.read(EPOCHS, conditions, ["epoch_start"]), "epoch_start"), default=None)
 
+    def touched_since(self, source: str, monitor: str, version: int) -> int | None:
+        """The first epoch that a landing reached, or a seal of the monitor, after a commit; None if none did."""
+        conditions: list[RowCondition] = [
+            ("source", "=", source), ("monitor", "in", [monitor, LANDING]), ("version", ">", WholeNumber(version)),
+        ]  # fmt: skip
+        rows = self.store.read(EPOCHS, conditions, ["epoch_start", "monitor", "counts"])
+        columns = column_list(rows, "epoch_start"), rows["monitor"].to_pylist(), rows["counts"].to_pylist()
+        # An entry of the journal has no counts.
+        return min((start for start, of, counts in zip(*columns, strict=True) if of == monitor or counts), default=None)
+
     def links(self, source: str, monitor: str, start: int, end: int) -> list[ChainLink]:
         """The digests of a monitor's current seals of some epochs, in order; nothing else of them is read."""
         conditions: list[RowCondition] = [

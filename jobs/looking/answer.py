@@ -86,7 +86,7 @@ def look(context: Context, monitor: str, time: str | None = None, history: int =
     )
     return ShownAnswer(
         epoch, rows, stays(lake, epoch, wanted),
-        traffic_of(lake, epoch, [epoch.seal])[epoch.seal.epoch_start], traffic_so_far(lake, epoch),
+        traffic_of(lake, epoch.seal, [epoch.seal])[epoch.seal.epoch_start], traffic_so_far(lake, epoch),
         stale if stale is not None and stale.first <= epoch.seal.epoch_start else None,
         epoch.seal.config_digest != context.config.digest_of(epoch.monitor),
         _past(lake, epoch, history), set_aside_of(lake, epoch.source, epoch.seal),
@@ -100,7 +100,7 @@ def _past(lake: Lake, epoch: SealedEpoch, count: int) -> list[Past]:
         return []
     starts = epoch.chain.starts[-count:]
     seals = lake.ledger.seals(epoch.source.name, epoch.monitor.name, int(starts[0]), int(starts[-1]) + 1)
-    rows, traffic = _answers(lake, epoch, seals), traffic_of(lake, epoch, seals)
+    rows, traffic = _answers(lake, epoch, seals), traffic_of(lake, epoch.seal, seals)
     return [Past(seal, rows[seal.epoch_start], traffic[seal.epoch_start]) for seal in reversed(seals)]
 
 

@@ -25,6 +25,8 @@ class SealedChain:
     """One row an epoch, in order: of each the last revision only."""
 
     rows: pa.Table
+    begins: bool = True
+    """Whether its first row is the first of the chain."""
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -61,13 +63,14 @@ class SealedChain:
         return list(self.rows[name].to_pylist())
 
 
-def chain_of(lake: Lake, source: str, monitor: str) -> SealedChain:
-    conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", monitor)]
+def chain_of(lake: Lake, source: str, monitor: str, since: int | None = None) -> SealedChain:
+    """All of it, or the epochs from `since` on."""
+    conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", monitor), *_from(since)]
     rows = lake.centre.read(EPOCHS, conditions, _COLUMNS)
     rows = rows.sort_by([("epoch_start", "ascending"), ("revision", "ascending")])
     starts = _numbers(rows["epoch_start"].cast(pa.int64()))
     last = np.append(starts[1:] != starts[:-1], True) if len(starts) else np.zeros(0, bool)
-    return SealedChain(rows.filter(pa.array(last)))
+    return SealedChain(rows.filter(pa.array(last)), since is None)
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,9 @@ class Landed:
         return int(self.starts.max()) if len(self.starts) else None
 
 
-def landed_of(lake: Lake, source: str) -> Landed:
-    conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", LANDING)]
+def landed_of(lake: Lake, source: str, since: int | None = None) -> Landed:
+    """Of all epochs, or of those from `since` on."""
+    conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", LANDING), *_from(since)]
     rows = lake.centre.read(EPOCHS, conditions, ["epoch_start", "revision", "counts", "write"])
     landed, gone = (
         _numbers(pc.fill_null(pc.map_lookup(rows["counts"], name, "first"), 0)) for name in ("landed", "replaced")
@@ -106,6 +110,10 @@ def landed_of(lake: Lake, source: str) -> Landed:
     starts = _numbers(rows["epoch_start"].cast(pa.int64()))
     numbers, writes = _numbers(rows["revision"]), rows["write"].unique()
     return Landed(starts[brought], numbers[brought], events[brought], writes, bool(gone.any()))
+
+
+def _from(since: int | None) -> list[RowCondition]:
+    return [] if since is None else [("epoch_start", ">=", since)]
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:

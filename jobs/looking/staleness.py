@@ -31,7 +31,8 @@ def stale_part(
 ) -> Stale | None:  # fmt: skip
     """None if every seal names its parent's digest and no events have landed behind a seal's back.
 
-    For the monitor, events count that happened at `counts_from` or later.
+    For the monitor, events count that happened at `counts_from` or later. Of a part of the chain, its first seal is
+    taken as it is.
     """
     starts = chain.starts
     late = _late(chain, landed, counts_from)
@@ -53,7 +54,8 @@ def _torn(chain: SealedChain) -> int | None:
     """Where in the chain the first seal stands whose parent is not the epoch before as it is now."""
     expected = ["", *chain.column("digest")][:-1]
     parents = chain.column("parent")
-    return next((at for at, pair in enumerate(zip(parents, expected, strict=True)) if pair[0] != pair[1]), None)
+    known = range(0 if chain.begins else 1, len(parents))
+    return next((at for at in known if parents[at] != expected[at]), None)
 
 
 def _late(chain: SealedChain, landed: Landed, counts_from: int) -> dict[int, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.epoch.asked_then import monitor_then
+from jobs.epoch.asked_then import monitor_then, source_then
 from jobs.lake import Lake, column_list
 from jobs.lake.conditions import RowCondition
 from jobs.lake.seals import Seal
@@ -33,19 +33,22 @@ class Traffic:
         return f"{size(self.bytes)} crossed where shipping every count would take {size(self.shipping)}"
 
 
-def traffic_of(lake: Lake, epoch: SealedEpoch, seals: Sequence[Seal]) -> dict[int, Traffic]:
-    """By start, of each of these epochs of the chain. Where no shadow ran, the seals know what was sent."""
+def traffic_of(lake: Lake, last: Seal, seals: Sequence[Seal]) -> dict[int, Traffic]:
+    """By start, of each of these epochs of a chain, as it was configured at its `last`.
+
+    Where no shadow ran, the seals know what was sent.
+    """
     sent: dict[int, int] = {}
     for (method, is_alone), own in _by_method(seals).items():
         if is_alone:
             sent |= {seal.epoch_start: seal.counts.get("message_bytes", 0) for seal in own}
             continue
-        conditions: list[RowCondition] = [("monitor", "=", epoch.monitor.name), ("method", "=", method)]
+        conditions: list[RowCondition] = [("monitor", "=", last.monitor), ("method", "=", method)]
         rows = lake.sealed(MESSAGES, own, ["inbox", "messages"], conditions, ["epoch_start", "bytes"])
         for start, count in zip(column_list(rows, "epoch_start"), rows["bytes"].to_pylist(), strict=True):
             sent[start] = sent.get(start, 0) + count
     named = {(seal.writes.get("synopses"), seal.epoch_start) for seal in seals}
-    shipped = shipped_by_epoch(lake, epoch.source_then, epoch.then, named)
+    shipped = shipped_by_epoch(lake, source_then(last), monitor_then(last), named)
     return {
         seal.epoch_start: Traffic(sent.get(seal.epoch_start, 0), shipped.get(seal.epoch_start, 0)) for seal in seals
     }
@@ -63,7 +66,7 @@ def traffic_so_far(lake: Lake, epoch: SealedEpoch) -> Traffic:
         wanted = set(starts[shadowed].tolist())
         seals = lake.ledger.seals(epoch.source.name, name, first, last + 1)
         total += sum(
-            one.bytes for one in traffic_of(lake, epoch, [s for s in seals if s.epoch_start in wanted]).values()
+            one.bytes for one in traffic_of(lake, epoch.seal, [s for s in seals if s.epoch_start in wanted]).values()
         )
     named = set(zip(chain.writes("synopses"), starts.tolist(), strict=True))
     shipped = shipped_by_epoch(lake, epoch.source_then, epoch.then, named)

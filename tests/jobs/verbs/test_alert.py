@@ -9,12 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
+from deltalake import DeltaTable
 
 from jobs.epoch.handover import Handover
+from jobs.lake import ledger, store
 from jobs.verbs.alert import alert
-from monitoring_lib.tables import ALERTS, VALIDATIONS
+from monitoring_lib.tables import ALERTS, EPOCHS, VALIDATIONS, Table
 from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
 
 SILENT = {"south": "silent for 2 epochs"}
@@ -115,3 +118,71 @@ def test_a_monitor_that_was_not_asked_for_is_not_missed(home: SealedHome) -> Non
     home.configure()
     alert(home.context(), replace(given(home, 0, 2), only=["other"]))
     assert raised(home) == [("other", "the epoch is not sealed")]
+
+
+LONG = 60
+
+
+@pytest.fixture
+def long_chain(tmp_path: Path) -> SealedHome:
+    shop = SealedHome(tmp_path)
+    shop.land([event for hour in range(2, LONG + 4) for event in bought(hour, north="aab")])
+    shop.run(0, LONG - 1)
+    shop.run(LONG - 1, LONG)
+    return shop
+
+
+def told_by_next(shop: SealedHome, epoch: int) -> list[tuple[str, str]]:
+    """What an alert that follows the run of one more epoch opens or closes."""
+    before = len(raised(shop))
+    shop.run(epoch, epoch + 1)
+    alert(shop.context(), given(shop, epoch, epoch + 1))
+    rows = shop.context().lake.centre.read(ALERTS).sort_by("raised_at").to_pylist()[before:]
+    return [(row["state"], row["kind"]) for row in rows]
+
+
+@pytest.mark.parametrize("hour", [0, 2, 20, LONG - 1], ids=["before all", "first", "early", "last"])
+def test_rows_that_come_late_make_a_long_chain_stale_until_it_is_replayed(long_chain: SealedHome, hour: int) -> None:
+    assert told_by_next(long_chain, LONG) == []
+    long_chain.land(bought(hour, north="z"))
+    assert told_by_next(long_chain, LONG + 1) == [("opened", "chain stale")]
+    assert told_by_next(long_chain, LONG + 2) == []
+    long_chain.run(hour, LONG + 3, revise="late rows")
+    assert told_by_next(long_chain, LONG + 3) == [("closed", "chain stale")]
+
+
+def test_a_revision_without_what_follows_it_makes_a_long_chain_stale(long_chain: SealedHome) -> None:
+    long_chain.land(bought(20, north="z"))
+    long_chain.run(20, 21, revise="late rows")
+    alert(long_chain.context(), given(long_chain, 20, 21))
+    assert raised(long_chain) == [("busiest", "the chain is stale")]
+
+
+def test_an_alert_reads_as_much_of_the_ledger_in_a_long_chain_as_in_a_short_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    plain = store.scan
+
+    def counted(found: DeltaTable, table: Table, *asked: Any) -> pa.Table:
+        rows = plain(found, table, *asked)
+        if table == EPOCHS:
+            read.append(rows.num_rows)
+        return rows
+
+    shop = SealedHome(tmp_path)
+    shop.land([event for hour in range(LONG) for event in bought(hour, north="aab")])
+
+    def rows_read_at(first: int, last: int) -> int:
+        """The epochs up to the last but one are sealed at once; then the rows that the alert of the last one reads."""
+        shop.run(first, last - 1)
+        shop.run(last - 1, last)
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "scan", counted)
+            patched.setattr(ledger, "scan", counted)
+            read.clear()
+            alert(shop.context(), given(shop, last - 1, last))
+        return sum(read)
+
+    early, late = rows_read_at(0, LONG // 2), rows_read_at(LONG // 2, LONG)
+    assert 0 < late <= early
