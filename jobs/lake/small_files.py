@@ -25,6 +25,8 @@ from monitoring_lib.tables import Table
 
 _SMALL = 1 << 20
 """Bytes of a file, packed."""
+_WHOLE = 1 << 17
+"""Bytes of a file of which all columns are read at once; of a larger one only those that are asked for."""
 _MOST_KEPT = 64 << 20
 """Bytes of rows that are kept of one table."""
 _BOUNDED = ("epoch_start", "monitor", "version")
@@ -52,14 +54,19 @@ class _KeptTable:
         others = [name for name in found.column_names if name.startswith("partition.")]
         return list(found.select(["path", "size_bytes", *others]).to_pylist())
 
-    def of_file(self, file: Mapping[str, Any], folder: Path, table: Table) -> pa.Table:
+    def of_file(self, file: Mapping[str, Any], folder: Path, table: Table, columns: Sequence[str]) -> pa.Table:
+        """Its rows, with these columns at least."""
         path = file["path"]
-        if path not in self.rows:
+        wanted = table.schema.names if file["size_bytes"] <= _WHOLE else columns
+        known = self.rows[path].column_names if path in self.rows else ()
+        missing = [name for name in wanted if name not in known]
+        if missing:
             if self.size > _MOST_KEPT:
                 self.rows.clear()
-                self.size = 0
-            self.rows[path] = read = _read(folder, file, table)
+                self.size, missing = 0, list(wanted)
+            read = _read(folder, file, table, missing)
             self.size += read.nbytes
+            self.rows[path] = _beside(self.rows[path], read) if path in self.rows else read
         return self.rows[path]
 
 
@@ -82,12 +89,12 @@ def kept_rows(
     if any(file["size_bytes"] > _SMALL for file in needed):
         return None
     folder = Path(unquote(address.path))
+    used = list(dict.fromkeys([*columns, *(column for column, _, _ in conditions)]))
     try:
-        parts = [kept.of_file(file, folder, table) for file in needed]
+        parts = [kept.of_file(file, folder, table, used).select(used) for file in needed]
     except (OSError, KeyError, pa.ArrowException):
         return None
-    used = list(dict.fromkeys([*columns, *(column for column, _, _ in conditions)]))
-    rows = pa.concat_tables([table.schema.empty_table(), *parts]).select(used)
+    rows = pa.concat_tables([table.schema.empty_table().select(used), *parts])
     return meeting(rows, conditions).select(list(columns))
 
 
@@ -116,11 +123,17 @@ def _may_meet(files: pa.Table, column: str, comparison: str, value: Any) -> pa.C
     return reduce(pc.and_, met)
 
 
-def _read(folder: Path, file: Mapping[str, Any], table: Table) -> pa.Table:
+def _read(folder: Path, file: Mapping[str, Any], table: Table, names: Sequence[str]) -> pa.Table:
+    stored = [name for name in names if f"partition.{name}" not in file]
     with pq.ParquetFile(folder / unquote(file["path"])) as opened:
-        rows = opened.read(use_threads=False)
-    columns = [
-        pa.repeat(file[f"partition.{name}"], rows.num_rows) if f"partition.{name}" in file else rows[name]
-        for name in table.schema.names
-    ]
-    return pa.table(columns, names=table.schema.names).cast(table.schema)
+        count = opened.metadata.num_rows
+        rows = opened.read(columns=stored, use_threads=False)
+    columns = [rows[name] if name in stored else pa.repeat(file[f"partition.{name}"], count) for name in names]
+    return pa.table(columns, names=names).cast(pa.schema([table.schema.field(name) for name in names]))
+
+
+def _beside(rows: pa.Table, more: pa.Table) -> pa.Table:
+    """The columns of both."""
+    for field_, column in zip(more.schema, more.columns, strict=True):
+        rows = rows.append_column(field_, column)
+    return rows

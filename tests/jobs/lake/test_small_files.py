@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from jobs.lake.small_files import kept_rows
 from jobs.lake.store import Store
 from monitoring_lib.epochs import to_datetime
 from monitoring_lib.errors import DamagedTable
-from monitoring_lib.tables import CURSORS
+from monitoring_lib.tables import CURSORS, Table
 
 HOUR = 3_600_000_000
 MONITORS = ["busiest", "recent", "a" * 80, "a" * 79 + "b"]
@@ -52,7 +53,9 @@ def some_conditions(draw: random.Random) -> list[RowCondition]:
     return draw.sample(known, draw.randrange(len(known) + 1))
 
 
-def test_rows_are_those_that_the_engine_reads(store: Store) -> None:
+@pytest.mark.parametrize("whole", [small_files._WHOLE, 0], ids=["all columns at once", "those that are asked for"])
+def test_rows_are_those_that_the_engine_reads(store: Store, whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_files, "_WHOLE", whole)
     found = store.opened(CURSORS)
     draw = random.Random(7)
     for _ in range(150):
@@ -76,6 +79,23 @@ def test_a_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
     before = store.read(CURSORS)
     monkeypatch.setattr(small_files, "_read", lambda *_: pytest.fail("it was read before"))
     assert store.read(CURSORS).equals(before)
+
+
+def test_of_a_larger_file_a_column_is_read_when_it_is_asked_for_and_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_files, "_WHOLE", 0)
+    read: list[str] = []
+    plain = small_files._read
+
+    def noted(folder: Path, file: dict[str, Any], table: Table, names: list[str]) -> pa.Table:
+        read.extend(names)
+        return plain(folder, file, table, names)
+
+    monkeypatch.setattr(small_files, "_read", noted)
+    for columns in (["write"], ["write", "monitor"], ["monitor"]):
+        assert store.read(CURSORS, [("epoch_start", "=", 0)], columns).num_rows == len(MONITORS)
+    assert read == ["write", "epoch_start", "monitor"]
 
 
 def test_a_file_that_cannot_meet_a_condition_is_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
