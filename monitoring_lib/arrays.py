@@ -23,22 +23,49 @@ ARRAY, DIFFERENCE = 2, 3
 
 _NARROWER = {"<i8": ("<i1", "<i2", "<i4", "<i8"), "<u8": ("<u1", "<u2", "<u4", "<u8"), "<f8": ("<f8",)}
 _WIDTHS = tuple(width for widths in _NARROWER.values() for width in widths)
+_RANGES = {
+    wide: tuple((width, int(np.iinfo(width).min), int(np.iinfo(width).max)) for width in widths)
+    for wide, widths in _NARROWER.items()
+    if wide != "<f8"
+}
 _MOST_DIMENSIONS = 4
 _LEVEL = 6
+_NOTHING = zlib.compress(b"", _LEVEL)
+"""The body of a difference between arrays that are the same."""
 _LARGEST = 64 * 1024 * 1024
 """Numbers above which an array is not read from a difference: it can claim a size that its bytes do not bound."""
 
 
-def pack_array(array: Any, wide: str, where: str) -> Ext:
+def pack_array(array: Any, before: Any, wide: str, where: str) -> Ext:
+    """Whole, or as a difference to the earlier array, if there is one and it is shorter."""
     if not isinstance(array, np.ndarray) or array.dtype.newbyteorder("<").str != wide:
         found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
         raise TypeError(f"{where}: expected an array of {wide}, found {found}")
     if not 1 <= array.ndim <= _MOST_DIMENSIONS or 0 in array.shape[1:]:
         raise TypeError(f"{where}: images cannot hold an array of shape {array.shape}")
     narrow = _narrowest(array, wide)
+    if isinstance(before, np.ndarray) and before.shape == array.shape and before.dtype.kind == array.dtype.kind:
+        difference = _difference(array, before)
+        if len(difference) < 2 + 4 * (array.ndim - 1) + array.size * np.dtype(narrow).itemsize:
+            return Ext(DIFFERENCE, difference)
     shape = b"".join(length.to_bytes(4, "little") for length in array.shape[1:])
     head = bytes((_WIDTHS.index(narrow), array.ndim)) + shape
     return Ext(ARRAY, head + np.ascontiguousarray(array, narrow).tobytes())
+
+
+def _difference(array: NDArray[Any], before: NDArray[Any]) -> bytes:
+    """What to add to the earlier array."""
+    change = _change(array, before)
+    places = np.flatnonzero(change)
+    if not len(places):
+        widths, body = ("<u8", change.dtype.str), _NOTHING
+    else:
+        gaps, values = places.astype("<u8"), change[places]
+        gaps[1:] -= gaps[:-1].copy() + np.uint64(1)
+        widths = _narrowest(gaps, "<u8"), _narrowest(values, change.dtype.str)
+        body = zlib.compress(gaps.astype(widths[0]).tobytes() + values.astype(widths[1]).tobytes(), _LEVEL)
+    shape = b"".join(length.to_bytes(4, "little") for length in array.shape)
+    return bytes((*map(_WIDTHS.index, widths), array.ndim)) + shape + body
 
 
 def unpack_array(plain: Ext, wide: str, where: str) -> NDArray[Any]:
@@ -58,21 +85,6 @@ def unpack_array(plain: Ext, wide: str, where: str) -> NDArray[Any]:
     except ValueError as error:
         raise CodecError(f"{where}: not an array ({error})") from error
     return array
-
-
-def pack_difference(array: NDArray[Any], before: Any, whole: Ext) -> Ext | None:
-    """What to add to the earlier array; None if that is not shorter than the whole, or the shapes differ."""
-    if not isinstance(before, np.ndarray) or before.shape != array.shape or before.dtype.kind != array.dtype.kind:
-        return None
-    change = _change(array, before)
-    places = np.flatnonzero(change)
-    gaps, values = np.diff(places, prepend=-1).astype("<u8") - np.uint64(1), change[places]
-    widths = _narrowest(gaps, "<u8"), _narrowest(values, change.dtype.str)
-    shape = b"".join(length.to_bytes(4, "little") for length in array.shape)
-    head = bytes((*map(_WIDTHS.index, widths), array.ndim)) + shape
-    body = gaps.astype(widths[0]).tobytes() + values.astype(widths[1]).tobytes()
-    data = head + zlib.compress(body, _LEVEL)
-    return Ext(DIFFERENCE, data) if len(data) < len(bytes(whole.data)) else None
 
 
 def unpack_difference(plain: Ext, before: Any, wide: str, where: str) -> NDArray[Any]:
@@ -137,4 +149,4 @@ def _narrowest(array: NDArray[Any], wide: str) -> str:
     if wide == "<f8" or not array.size:
         return wide
     low, high = int(array.min()), int(array.max())
-    return next(w for w in _NARROWER[wide] if np.iinfo(w).min <= low and high <= np.iinfo(w).max)
+    return next(width for width, least, most in _RANGES[wide] if least <= low and high <= most)

@@ -13,7 +13,7 @@ from msgspec import Raw
 from msgspec.msgpack import Decoder, Encoder, Ext
 from numpy.typing import NDArray
 
-from monitoring_lib.arrays import DIFFERENCE, pack_array, pack_difference, unpack_array, unpack_difference
+from monitoring_lib.arrays import DIFFERENCE, pack_array, unpack_array, unpack_difference
 from monitoring_lib.errors import CodecError
 from monitoring_lib.names import Names
 from monitoring_lib.tally import Tally
@@ -165,12 +165,10 @@ def _optional(inner: Coder) -> Coder:
 
 def _array(wide: str, where: str) -> Coder:
     def pack(array: Any, before: Before | None) -> Ext:
-        whole = pack_array(array, wide, where)
-        change = None if before is None else pack_difference(array, before.value, whole)
-        if change is None or before is None:
-            return whole
-        before.differences.append(where)
-        return change
+        packed = pack_array(array, None if before is None else before.value, wide, where)
+        if before is not None and packed.code == DIFFERENCE:
+            before.differences.append(where)
+        return packed
 
     def unpack(plain: Ext, before: Any) -> NDArray[Any]:
         if plain.code == DIFFERENCE:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.msgpack import Ext
 
-from monitoring_lib.arrays import DIFFERENCE, pack_array, pack_difference, unpack_array, unpack_difference
+from monitoring_lib.arrays import ARRAY, DIFFERENCE, pack_array, unpack_array, unpack_difference
 from monitoring_lib.errors import CodecError
 
 WIDTHS = {"<i8": np.int64, "<u8": np.uint64, "<f8": np.float64}
@@ -31,10 +31,12 @@ def test_earlier_and_difference_give_the_later_array_to_the_bit(wide: str, data:
     for at, value in data.draw(st.dictionaries(st.integers(0, max(size - 1, 0)), bits, max_size=8)).items():
         after[at : at + 1] = [value] if size else []
     one, other = array_of(before, wide, shape), array_of(after, wide, shape)
-    whole = pack_array(other, wide, "here")
-    change = pack_difference(other, one, whole)
+    whole = pack_array(other, None, wide, "here")
+    change = pack_array(other, one, wide, "here")
     assert unpack_array(whole, wide, "here").tobytes() == other.tobytes()
-    if change is not None:
+    if change.code == ARRAY:
+        assert change == whole
+    else:
         assert len(change.data) < len(whole.data)
         found = unpack_difference(change, one, wide, "here")
         assert found.tobytes() == other.tobytes()
@@ -46,8 +48,8 @@ def test_few_changes_in_a_large_array_take_few_bytes() -> None:
     before = np.random.default_rng(1).integers(0, 2**40, 250_000)
     after = before.copy()
     after[::5000] += 3
-    change = pack_difference(after, before, pack_array(after, "<i8", "here"))
-    assert change is not None
+    change = pack_array(after, before, "<i8", "here")
+    assert change.code == DIFFERENCE
     assert len(change.data) < 300
 
 
@@ -57,16 +59,15 @@ def test_the_layout_in_memory_does_not_matter(layout: Any) -> None:
     after = layout(plain)
     before = np.zeros(after.shape, np.int64)
     before[1:] = after[1:]
-    change = pack_difference(after, before, pack_array(after, "<i8", "here"))
-    assert change is not None
+    change = pack_array(after, before, "<i8", "here")
+    assert change.code == DIFFERENCE
     assert np.array_equal(unpack_difference(change, before, "<i8", "here"), after)
 
 
 def test_arrays_of_other_shapes_or_types_have_no_difference() -> None:
     array = np.arange(50)
-    whole = pack_array(array, "<i8", "here")
     for before in (None, np.arange(51), np.arange(50).reshape(5, 10), np.arange(50).astype(np.uint64), [1]):
-        assert pack_difference(array, before, whole) is None
+        assert pack_array(array, before, "<i8", "here").code == ARRAY
 
 
 def forged(head: list[int], shape: list[int], body: bytes) -> Ext:
@@ -93,8 +94,8 @@ def test_a_forged_difference_is_refused_by_name(change: Ext) -> None:
 def test_alone_a_difference_is_the_change_from_zeros_and_claims_no_endless_array() -> None:
     before, after = np.full((5, 20), 7), np.full((5, 20), 7)
     after[2, 3] = 9
-    change = pack_difference(after, before, pack_array(after, "<i8", "here"))
-    assert change is not None
+    change = pack_array(after, before, "<i8", "here")
+    assert change.code == DIFFERENCE
     alone = unpack_difference(change, None, "<i8", "here")
     assert (alone.shape, int(alone[2, 3]), int(np.abs(alone).sum())) == ((5, 20), 2, 2)
     with pytest.raises(CodecError, match="no array has shape"):

@@ -170,4 +170,6 @@ def _unpacked(code: int, data: memoryview) -> Any:
 def _packed(value: Any) -> Any:
     if isinstance(value, list):
         return [_packed(item) for item in value]
-    return pack_array(value, value.dtype.newbyteorder("<").str, "forged") if isinstance(value, np.ndarray) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    return pack_array(value, None, value.dtype.newbyteorder("<").str, "forged")
