@@ -55,14 +55,16 @@ def pack_array(array: Any, before: Any, wide: str, where: str) -> Ext:
 
 def _difference(array: NDArray[Any], before: NDArray[Any]) -> bytes:
     """What to add to the earlier array."""
-    change = _change(array, before)
-    places = np.flatnonzero(change)
+    kind, wide = _changes_as(array.dtype), array.dtype.newbyteorder("<")
+    later, earlier = (np.ascontiguousarray(one, wide).reshape(-1).view(kind) for one in (array, before))
+    places = np.flatnonzero(later != earlier)
     if not len(places):
-        widths, body = ("<u8", change.dtype.str), _NOTHING
+        widths, body = ("<u8", kind), _NOTHING
     else:
-        gaps, values = places.astype("<u8"), change[places]
+        values = later[places] - earlier[places] if kind == "<i8" else later[places] ^ earlier[places]
+        gaps = places.astype("<u8")
         gaps[1:] -= gaps[:-1].copy() + np.uint64(1)
-        widths = _narrowest(gaps, "<u8"), _narrowest(values, change.dtype.str)
+        widths = _narrowest(gaps, "<u8"), _narrowest(values, kind)
         body = zlib.compress(gaps.astype(widths[0]).tobytes() + values.astype(widths[1]).tobytes(), _LEVEL)
     shape = b"".join(length.to_bytes(4, "little") for length in array.shape)
     return bytes((*map(_WIDTHS.index, widths), array.ndim)) + shape + body
@@ -132,13 +134,6 @@ def _read_difference(data: bytes, start: int, change: NDArray[Any]) -> tuple[NDA
     gaps = np.frombuffer(body, widths[0], count)
     values = np.frombuffer(body, widths[1], count, offset=count * np.dtype(widths[0]).itemsize)
     return gaps.astype(np.uint64), values.astype(change.dtype)
-
-
-def _change(array: NDArray[Any], before: NDArray[Any]) -> NDArray[Any]:
-    kind, wide = _changes_as(array.dtype), array.dtype.newbyteorder("<")
-    later, earlier = (np.ascontiguousarray(a, wide).reshape(-1).view(kind) for a in (array, before))
-    change: NDArray[Any] = later - earlier if kind == "<i8" else later ^ earlier
-    return change
 
 
 def _changes_as(dtype: np.dtype[Any]) -> str:
