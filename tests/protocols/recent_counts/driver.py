@@ -41,6 +41,9 @@ class Driver:
     def root(self) -> Any:
         return next(iter(self.replay._networks.values())).inner.states["@coordinator"]
 
+    def state(self, site: str) -> Any:
+        return next(iter(self.replay._networks.values())).sites.states[site]
+
     def step(self, events: Sequence[Event] = (), missing: Collection[str] = ()) -> Step:
         start = self.epoch * EPOCH
         by_site: dict[str, list[dict[str, Any]]] = {}

@@ -143,3 +143,14 @@ def test_faults_name_the_key_and_the_remedy() -> None:
     assert faults(X[0]) == []
     summed = replace(ask(X), measure=Measure("sum", "value"))
     assert [fault.path for fault in Merged.question.faults(summed)] == [("measure",)]
+
+
+def test_sketches_that_were_told_are_stored_once_and_a_site_is_ahead_only_between_merges() -> None:
+    driver = Driver(Merged(ask(X, every=3)), ["a"])
+    ahead = []
+    for epoch in range(7):
+        driver.step([("a", epoch * TICKS, "x")])
+        state = driver.state("a")
+        ahead.append(state.ahead is not None)
+        assert state.sketches.arrived == epoch + 1
+    assert ahead == [False, True, True, False, True, True, False]

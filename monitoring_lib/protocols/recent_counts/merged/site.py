@@ -23,18 +23,23 @@ from monitoring_lib.topology import Tree
 
 
 @dataclass(slots=True)
-class SketchingState(Image, tag=20, version=1):
+class SketchingState(Image, tag=20, version=2):
     """The site's sketches as they are and as they were told; recent items with the last tick of each.
 
+    `ahead` are the former, None where the two are the same: most of the time, and then they are stored once.
     `untold` are the counts that lie between the two, None once they are too many.
     """
 
     node: str
-    sketches: Sketches
+    ahead: Sketches | None
     told: ToldSketches
     untold: Log | None = field(default_factory=Log)
     recent: Tally = field(default_factory=Tally)
     owed: bool = False
+
+    @property
+    def sketches(self) -> Sketches:
+        return self.told.sketches if self.ahead is None else self.ahead
 
 
 class SketchingSite(SiteRole[SketchingState]):
@@ -49,7 +54,7 @@ class SketchingSite(SiteRole[SketchingState]):
         self.shares = [(query.heavy_hitters, query.ticks(ask)) for query in heavy]
 
     def start(self, node: str) -> SketchingState:
-        return SketchingState(node, self.design.empty(node), ToldSketches(self.design.empty(node)))
+        return SketchingState(node, None, ToldSketches(self.design.empty(node)))
 
     def observe(self, state: SketchingState, moment: Moment, arriving: TickCounts, expiring: Any) -> Iterable[Post]:
         if len(arriving):
@@ -62,15 +67,19 @@ class SketchingSite(SiteRole[SketchingState]):
         now = (moment.epoch + 1) * self.ask.ticks - 1
         names = candidates(state.sketches, list(state.recent), self.shares, now) if self.shares else []
         fresh = state.sketches.arrived != state.told.sketches.arrived
-        letter = state.told.news(state.sketches if fresh else None, state.untold, names)
+        letter = state.told.news(state.ahead if fresh else None, state.untold, names)
         state.untold = Log()
+        if state.ahead is not None and state.ahead.equals(state.told.sketches):
+            state.ahead = None
         if letter is not None:
             tree = moment.topology
             yield Post(tree.parents[state.node] if isinstance(tree, Tree) else COORDINATOR, letter, "what changed")
 
     def _count(self, state: SketchingState, arriving: TickCounts) -> None:
         log = Log.of(arriving, bool(self.design.levels))
-        state.sketches.update(log)
+        if state.ahead is None:
+            state.ahead = state.told.sketches.copy()
+        state.ahead.update(log)
         if state.untold is not None:
             fits = len(state.untold) + len(log) <= MOST_ROWS
             state.untold = (Log.joined([state.untold, log]) if len(state.untold) else log) if fits else None
