@@ -58,11 +58,14 @@ class Windowed(Synopsis):
         counters = type(parts[0].counters).joined([part.counters for part in current], window.newest - window.length)
         return replace(parts[0], window=window, counters=counters)  # type: ignore[type-var]
 
+    def copy(self) -> Self:
+        return replace(self, window=self.window.copy(), counters=self.counters.copy())  # type: ignore[type-var]
+
     def _seen_from(self, newest: int) -> Self:
         """This synopsis, with all counted that nothing can overtake once the clock stands at `newest`."""
         if not len(self.window.held_ticks):
             return self
-        moved: Self = replace(self, window=self.window.copy(), counters=self.counters.copy())  # type: ignore[type-var]
+        moved = self.copy()
         moved.window.newest = newest
         nothing = np.empty(0, np.int64)
         moved._take_in(np.empty(0, np.uint64), WeightedTicks(nothing, nothing, 0))

@@ -24,7 +24,7 @@ ASKED = (
 )  # fmt: skip
 SCRIPT = """#!/bin/sh
 case "$1 $*" in
-  report*) echo '<p>the page</p>' > "$3";;
+  report*) while [ ! -e "$(dirname "$0")/may be made" ]; do sleep 0.05; done; echo '<p>the page</p>' > "$3";;
   *unknown*) echo 'farwatch: there is no monitor unknown' >&2; exit 2;;
   *) python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$@";;
 esac
@@ -49,6 +49,11 @@ def main() -> None:
     for allowed in (False, True):
         manager = SimpleNamespace(is_authorized_view=lambda access_view, user, allowed=allowed: allowed)
         with patch.object(security, "get_auth_manager", lambda manager=manager: manager):
+            if allowed:
+                found["while it is made"] = answer(client, "/")
+                (FOLDER / "may be made").touch()
+                while answer(client, "/")["code"] == 202:
+                    pass
             asked = {route: answer(client, route) for route in ASKED}
         found["allowed" if allowed else "refused"] = asked
     found["plugin"] = [FarwatchPlugin.fastapi_apps[0]["url_prefix"], FarwatchPlugin.external_views[0]["href"]]

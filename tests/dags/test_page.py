@@ -41,6 +41,13 @@ def test_the_page_is_what_the_report_command_writes(found: Described) -> None:
     assert page["kind"].startswith("text/html")
 
 
+def test_while_the_page_is_made_a_visitor_is_told_so_and_comes_again(found: Described) -> None:
+    told = found["while it is made"]
+    assert (told["code"], told["kind"].startswith("text/html")) == (202, True)
+    assert "The page is being made" in told["text"]
+    assert "location.reload()" in told["text"]
+
+
 def test_the_api_asks_the_command_and_pages(found: Described) -> None:
     assert json.loads(found["allowed"]["/api/status"]["text"]) == ["status", "--json"]
     asked = json.loads(found["allowed"]["/api/monitors/busiest?history=2"]["text"])

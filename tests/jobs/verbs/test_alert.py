@@ -151,6 +151,15 @@ def test_rows_that_come_late_make_a_long_chain_stale_until_it_is_replayed(long_c
     assert told_by_next(long_chain, LONG + 3) == [("closed", "chain stale")]
 
 
+def test_a_chain_that_became_stale_is_told_by_a_later_run_where_those_between_were_killed(
+    long_chain: SealedHome,
+) -> None:
+    long_chain.land(bought(20, north="z"))
+    for epoch in range(LONG, LONG + 3):
+        long_chain.run(epoch, epoch + 1)  # and killed before it alerts
+    assert told_by_next(long_chain, LONG + 3) == [("opened", "chain stale")]
+
+
 def test_a_revision_without_what_follows_it_makes_a_long_chain_stale(long_chain: SealedHome) -> None:
     long_chain.land(bought(20, north="z"))
     long_chain.run(20, 21, revise="late rows")

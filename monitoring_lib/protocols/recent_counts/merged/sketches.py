@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class Sketches(Image, tag=10, version=1):
     def copy(self) -> Sketches:
         made = Sketches(self.has_flat)
         for one in self.all:
-            made.kind(type(one)).append(replace(one, window=one.window.copy(), counters=one.counters.copy()))
+            made.kind(type(one)).append(one.copy())
         return made
 
     def equals(self, other: Sketches) -> bool:
