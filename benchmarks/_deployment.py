@@ -37,5 +37,5 @@ def deployment(
         java = "spark.driver.extraJavaOptions"
         server = spark_server.start(home / "spark", extra={java: spark_options(home, optimised=True)[java]})
         servers.add(server.server)
-        os.environ[REMOTE] = server.remote
+        os.environ |= {REMOTE: server.remote, "FARWATCH_HOME": str(home), "FARWATCH_CONF": str(home / "conf")}
         yield Context(load(home / "conf"), home)

@@ -43,11 +43,15 @@ def pack_array(array: Any, before: Any, wide: str, where: str) -> Ext:
         raise TypeError(f"{where}: expected an array of {wide}, found {found}")
     if not 1 <= array.ndim <= _MOST_DIMENSIONS or 0 in array.shape[1:]:
         raise TypeError(f"{where}: images cannot hold an array of shape {array.shape}")
-    narrow = _narrowest(array, wide)
+    start = 2 + 4 * (array.ndim - 1)
+    difference = None
     if isinstance(before, np.ndarray) and before.shape == array.shape and before.dtype.kind == array.dtype.kind:
         difference = _difference(array, before)
-        if len(difference) < 2 + 4 * (array.ndim - 1) + array.size * np.dtype(narrow).itemsize:
+        if len(difference) < start + array.size:  # shorter than in any width
             return Ext(DIFFERENCE, difference)
+    narrow = _narrowest(array, wide)
+    if difference is not None and len(difference) < start + array.size * np.dtype(narrow).itemsize:
+        return Ext(DIFFERENCE, difference)
     shape = b"".join(length.to_bytes(4, "little") for length in array.shape[1:])
     head = bytes((_WIDTHS.index(narrow), array.ndim)) + shape
     return Ext(ARRAY, head + np.ascontiguousarray(array, narrow).tobytes())

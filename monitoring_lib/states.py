@@ -11,7 +11,7 @@ a fresh base would halve what must be read, the state is stored whole again. So
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal, TypeVar
 
 from monitoring_lib.codec import Image, decode, encode, encode_changes
@@ -28,6 +28,8 @@ class Kept:
 
     form: StoredForm
     payload: bytes
+    frame: bytes = field(default=b"", compare=False, repr=False)
+    """What `mark` keeps of the state, where `keep` had to make it anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +45,20 @@ def keep(state: Image, stored: Mark | None) -> Kept | None:
     """What of the state must be stored, None if nothing changed; `stored` is what `mark` gave, if it did."""
     if stored is None:
         return Kept("base", encode(state))
-    if not any(tally.changed for tally in _tallies(state)) and encode_changes(state, None)[0] == stored.frame:
-        return None
-    frame, whole = encode_changes(state, decode(stored.frame, type(state)))
+    frame = b""
+    if not any(tally.changed for tally in _tallies(state)):
+        frame, _ = encode_changes(state, None)
+        if frame == stored.frame:
+            return None
+    change, whole = encode_changes(state, decode(stored.frame, type(state)))
     if whole:
-        return Kept("base", frame)
-    changes = stored.changes + len(frame)
+        return Kept("base", change, frame)
+    changes = stored.changes + len(change)
     if changes > stored.base or any(tally.forgotten for tally in _tallies(state)):
         image = encode(state)
         if changes > stored.base or stored.base + changes > 2 * len(image):
-            return Kept("base", image)
-    return Kept("change", frame)
+            return Kept("base", image, frame)
+    return Kept("change", change, frame)
 
 
 def mark(state: Image, rows: Iterable[Kept], stored: Mark | None = None) -> Mark:
@@ -64,10 +69,11 @@ def mark(state: Image, rows: Iterable[Kept], stored: Mark | None = None) -> Mark
     for tally in _tallies(state):
         tally.mark()
     base, changes = (stored.base, stored.changes) if stored is not None else (0, 0)
+    frame = b""
     for row in rows:
         base, changes = (len(row.payload), 0) if row.form == "base" else (base, changes + len(row.payload))
-    frame, _ = encode_changes(state, None)
-    return Mark(frame, base, changes)
+        frame = row.frame
+    return Mark(frame or encode_changes(state, None)[0], base, changes)
 
 
 def restore(kind: type[S], rows: Iterable[Kept]) -> S:

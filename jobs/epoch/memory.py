@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from monitoring_lib.codec import Image, encode
@@ -38,7 +38,7 @@ class Memory:
         if kept is None:
             return None
         if kept.form == "change" and epoch - self.bases[node] >= _oldest(node):
-            kept = Kept("base", encode(state))
+            kept = replace(kept, form="base", payload=encode(state))
         if kept.form == "base":
             self.bases[node] = epoch
         self.stored[node] = mark(state, [kept], self.stored.get(node))

@@ -18,6 +18,19 @@ _MOST_BYTES = 32_000_000
 
 
 @dataclass
+class GatheredRows:
+    """Rows that another process is to write under its write: gathered as `Output` gathers them."""
+
+    write: str
+    records: list[dict[str, Any]] = field(default_factory=list)
+    """None: whoever writes the rows records them."""
+    rows: dict[Table, list[pa.Table]] = field(default_factory=dict)
+
+    def add(self, table: Table, rows: Iterable[pa.Table] | pa.Table) -> None:
+        self.rows.setdefault(table, []).extend([rows] if isinstance(rows, pa.Table) else rows)
+
+
+@dataclass
 class Output:
     """One step's rows under one write."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from monitoring_lib.tables import Kind, Table
 
@@ -17,12 +18,28 @@ from monitoring_lib.tables import Kind, Table
 def digest_rows(table: Table, rows: pa.Table | Iterable[Mapping[str, Any]]) -> str:
     """The same for the same rows in any order. Binary cells count by their SHA-256, so that a site's payload
     need not travel to be part of a digest: rows may come with it in place of the cell, as hex."""
-    found = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), table.schema)
+    return digest_groups(
+        table, [rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), table.schema)]
+    )[0]
+
+
+def digest_groups(table: Table, groups: Sequence[pa.Table]) -> list[str]:
+    """A digest for each group of rows. Columns are made ready once for all: most groups have few rows, and many do."""
+    if not groups:
+        return []
+    found = pa.concat_tables(groups)
     plain = pa.table({name: _sortable(found[name], table.columns[name].kind) for name in table.content})
-    total = hashlib.sha256(f"{plain.num_rows}".encode())
-    for column in _in_order(plain, [name for name in table.key if name in plain.column_names]).columns:
-        _update(total, column)
-    return total.hexdigest()[:32]
+    sizes = np.array([group.num_rows for group in groups])
+    ordered = _in_order(plain, [name for name in table.key if name in plain.column_names], sizes)
+    columns = [_PlainBytes(column) for column in ordered.columns]
+    digests, start = [], 0
+    for size in sizes.tolist():
+        total = hashlib.sha256(f"{size}".encode())
+        for column in columns:
+            column.update(total, start, start + size)
+        digests.append(total.hexdigest()[:32])
+        start += size
+    return digests
 
 
 def _sortable(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray:
@@ -46,35 +63,60 @@ def _sha(cell: bytes) -> str:
     return hashlib.sha256(cell).hexdigest()
 
 
-def _in_order(rows: pa.Table, key: list[str]) -> pa.Table:
-    """By the key; by everything where rows share one."""
+def _in_order(rows: pa.Table, key: list[str], sizes: NDArray[np.int64]) -> pa.Table:
+    """Each group by the key; by everything where rows of it share one."""
     if rows.num_rows < 2:
         return rows
+    group = np.repeat(np.arange(len(sizes)), sizes)
     vary = [name for name in key if len(pc.unique(rows[name])) > 1]
     ordered = rows
     if vary:
-        order = pc.sort_indices(rows, [(name, "ascending") for name in vary])
-        if (np.diff(order.to_numpy().astype(np.int64)) != 1).any():  # rows mostly come in order already
+        order = _order(rows, group, vary)
+        if (np.diff(order) != 1).any():  # rows mostly come in order already
             ordered = rows.take(order)
-    same = np.ones(rows.num_rows - 1, bool)
+    same = group[1:] == group[:-1]
     for name in vary:
         column = ordered[name].combine_chunks()
         same &= pc.fill_null(pc.equal(column[1:], column[:-1]), True).to_numpy(zero_copy_only=False)
     if same.any():
-        return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in rows.column_names]))
+        tied = np.flatnonzero(np.isin(group, group[1:][same]))
+        places = np.arange(rows.num_rows)
+        places[tied] = tied[_order(ordered.take(tied), group[tied], rows.column_names)]
+        return ordered.take(places)
     return ordered
 
 
-def _update(total: Any, column: pa.ChunkedArray) -> None:
+def _order(rows: pa.Table, group: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:
+    """Where the rows stand once they are sorted by group, then by these columns."""
+    columns = [rows[name] for name in names]
+    if group[0] != group[-1]:
+        columns.insert(0, pa.array(group))
+    numbered = pa.table(columns, names=[str(at) for at in range(len(columns))])
+    order = pc.sort_indices(numbered, [(name, "ascending") for name in numbered.column_names])
+    places: NDArray[np.int64] = order.to_numpy().astype(np.int64)
+    return places
+
+
+class _PlainBytes:
     """Nulls, lengths and bytes of a column, whatever chunks and offsets it has in memory."""
-    nulls = column.is_null().combine_chunks()
-    total.update(np.packbits(nulls.to_numpy(zero_copy_only=False)).tobytes())
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._nulls = column.is_null().combine_chunks().to_numpy(zero_copy_only=False)
+        self._ends: NDArray[np.int64] | None = None
+        if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
+            self._numbers = pc.fill_null(column, 0).to_numpy()
+            return
         texts = pc.fill_null(column, "").cast(pa.large_string()).combine_chunks()
         _, offsets, content = texts.buffers()
-        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        self._ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        self._content = memoryview(content) if content is not None else memoryview(b"")
+
+    def update(self, total: Any, start: int, end: int) -> None:
+        """Takes the rows from `start` to `end` into a digest."""
+        total.update(np.packbits(self._nulls[start:end]).tobytes())
+        if self._ends is None:
+            total.update(self._numbers[start:end].tobytes())
+            return
+        ends = self._ends[start : end + 1]
         total.update(np.diff(ends).tobytes())
-        total.update(memoryview(content)[int(ends[0]) : int(ends[-1])] if content is not None else b"")
-        return
-    numbers = pc.fill_null(column, 0)
-    total.update(numbers.to_numpy().tobytes())
+        total.update(self._content[int(ends[0]) : int(ends[-1])])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.lake.conditions import RowCondition
-from jobs.lake.content import digest_rows
+from jobs.lake.content import digest_groups
 from jobs.lake.times import rows_by
 from monitoring_lib.epochs import to_datetime, to_microseconds
 from monitoring_lib.tables import MESSAGES, WRITES, Table
@@ -61,15 +62,17 @@ def _records(table: Table, output: str, source: str, step: str, rows: pa.Table, 
     names, owner = rows.column_names, owner_column(table)
     by = [owner, *(["method"] if "method" in names else []), "epoch_start"]
     now = datetime.now(UTC)
+    groups = sorted(rows_by(rows, *by).items(), key=itemgetter(0))
+    digests = digest_groups(table, [group for _, group in groups])
     return [
         {
             "source": source, "owner": own, "method": "".join(method),
             "epoch_start": to_datetime(epoch_start), "step": step, "table": output,
             "rows": group.num_rows, "bytes": _payload_bytes(group),
             "shipping": int(pc.sum(group["shipping"]).as_py() or 0) if "shipping" in names else 0,
-            "digest": digest_rows(table, group), "finished_at": now, "write": write,
+            "digest": digest, "finished_at": now, "write": write,
         }
-        for (own, *method, epoch_start), group in sorted(rows_by(rows, *by).items())
+        for ((own, *method, epoch_start), group), digest in zip(groups, digests, strict=True)
     ]  # fmt: skip
 
 
