@@ -36,42 +36,55 @@ _LARGEST = 64 * 1024 * 1024
 """Numbers above which an array is not read from a difference: it can claim a size that its bytes do not bound."""
 
 
-def pack_array(array: Any, before: Any, wide: str, where: str) -> Ext:
-    """Whole, or as a difference to the earlier array, if there is one and it is shorter."""
+def pack_array(array: Any, wide: str, where: str) -> Ext:
     if not isinstance(array, np.ndarray) or array.dtype.newbyteorder("<").str != wide:
         found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
         raise TypeError(f"{where}: expected an array of {wide}, found {found}")
     if not 1 <= array.ndim <= _MOST_DIMENSIONS or 0 in array.shape[1:]:
         raise TypeError(f"{where}: images cannot hold an array of shape {array.shape}")
-    start = 2 + 4 * (array.ndim - 1)
-    difference = None
-    if isinstance(before, np.ndarray) and before.shape == array.shape and before.dtype.kind == array.dtype.kind:
-        difference = _difference(array, before)
-        if len(difference) < start + array.size:  # shorter than in any width
-            return Ext(DIFFERENCE, difference)
     narrow = _narrowest(array, wide)
-    if difference is not None and len(difference) < start + array.size * np.dtype(narrow).itemsize:
-        return Ext(DIFFERENCE, difference)
     shape = b"".join(length.to_bytes(4, "little") for length in array.shape[1:])
     head = bytes((_WIDTHS.index(narrow), array.ndim)) + shape
     return Ext(ARRAY, head + np.ascontiguousarray(array, narrow).tobytes())
 
 
-def _difference(array: NDArray[Any], before: NDArray[Any]) -> bytes:
-    """What to add to the earlier array."""
-    kind, wide = _changes_as(array.dtype), array.dtype.newbyteorder("<")
-    later, earlier = (np.ascontiguousarray(one, wide).reshape(-1).view(kind) for one in (array, before))
+def difference_of(packed: Ext, before: Any, wide: str) -> Ext:
+    """Of packed arrays, the difference to the earlier one, if there is one of the same shape and it is shorter."""
+    if not isinstance(before, Ext) or before.code != ARRAY:
+        return packed
+    now, then = bytes(packed.data), bytes(before.data)
+    start = 2 + 4 * (now[1] - 1)
+    if now[1:start] != then[1:start]:
+        return packed
+    later, earlier = _flat(now, start), _flat(then, start)
+    if later.size != earlier.size:
+        return packed
+    difference = _difference(later, earlier, wide, now[2:start])
+    return Ext(DIFFERENCE, difference) if len(difference) < len(now) else packed
+
+
+def _flat(data: bytes, start: int) -> NDArray[Any]:
+    """The numbers of a packed array in the width that it was packed in; doubles as their bits."""
+    width = _WIDTHS[data[0]]
+    return np.frombuffer(data, "<u8" if width == "<f8" else width, offset=start)
+
+
+def _difference(later: NDArray[Any], earlier: NDArray[Any], wide: str, rest: bytes) -> bytes:
+    """What to add to the earlier array; `rest` is the packed shape without the first length."""
+    kind = _changes_as(np.dtype(wide))
     places = np.flatnonzero(later != earlier)
     if not len(places):
         widths, body = ("<u8", kind), _NOTHING
     else:
-        values = later[places] - earlier[places] if kind == "<i8" else later[places] ^ earlier[places]
+        now, then = later[places].astype(kind), earlier[places].astype(kind)
+        values = now - then if kind == "<i8" else now ^ then
         gaps = places.astype("<u8")
         gaps[1:] -= gaps[:-1].copy() + np.uint64(1)
         widths = _narrowest(gaps, "<u8"), _narrowest(values, kind)
         body = zlib.compress(gaps.astype(widths[0]).tobytes() + values.astype(widths[1]).tobytes(), _LEVEL)
-    shape = b"".join(length.to_bytes(4, "little") for length in array.shape)
-    return bytes((*map(_WIDTHS.index, widths), array.ndim)) + shape + body
+    lengths: list[int] = np.frombuffer(rest, "<u4").tolist()
+    shape = (later.size // math.prod(lengths)).to_bytes(4, "little") + rest
+    return bytes((*map(_WIDTHS.index, widths), 1 + len(lengths))) + shape + body
 
 
 def unpack_array(plain: Ext, wide: str, where: str) -> NDArray[Any]:

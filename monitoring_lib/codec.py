@@ -19,16 +19,28 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from monitoring_lib.coders import AnyImage, Before, Floats, Image, Ints, Words, coder_of
+from monitoring_lib.coders import AnyImage, Floats, Image, Ints, Words, coder_of
 from monitoring_lib.errors import CodecError
 from monitoring_lib.names import Names
 from monitoring_lib.tally import Tally
 
-__all__ = ["Floats", "Image", "Ints", "Names", "Words", "decode", "encode", "encode_changes", "readable"]
+__all__ = [
+    "Floats",
+    "Image",
+    "Ints",
+    "Names",
+    "Words",
+    "body_of",
+    "changes_since",
+    "decode",
+    "encode",
+    "encode_changes",
+    "readable",
+]
 
 LARGEST_IMAGE = 512 * 1024 * 1024
 """Bytes above which an image is refused, on the way out and on the way in."""
@@ -38,16 +50,48 @@ _HEADER = 6
 
 def encode(image: Image) -> bytes:
     """The frame of an image."""
-    return _framed(image, coder_of(type(image)).body(image, None))
+    coder = coder_of(type(image))
+    return _framed(image, coder.body(coder.pack(image)))
 
 
-def encode_changes(image: Image, since: Image | None) -> tuple[bytes, bool]:
-    """The frame of what changed: in tallies since their last mark, in arrays since that image if it is given.
+def encode_changes(image: AnyImage, since: AnyImage) -> bytes:
+    """The frame of what changed: in tallies since their last mark, in arrays since that image."""
+    return _difference(image, coder_of(type(image)).pack(image, []), body_of(since), [])
 
-    Also says whether no difference is in it: then it is the frame of the whole image.
+
+class Changes(NamedTuple):
+    """The frame of what changed in an image, and whether it is that of the whole image.
+
+    `body` is what `body_of` gives once these changes are stored.
     """
-    before = Before(since, [], top=True)
-    return _framed(image, coder_of(type(image)).body(image, before)), not before.differences
+
+    frame: bytes
+    whole: bool
+    body: bytes
+
+
+def body_of(image: Image) -> bytes:
+    """The body of an image as if none of its tallies had changed: what later changes are told from."""
+    coder = coder_of(type(image))
+    return coder.body(coder.unchanged(coder.pack(image, [])))
+
+
+def changes_since(image: Image, earlier: bytes) -> Changes | None:
+    """What changed: in tallies since their last mark, in arrays since that body. None where nothing did."""
+    coder = coder_of(type(image))
+    noted: list[str] = []
+    packed = coder.pack(image, noted)
+    unchanged = coder.unchanged(packed)
+    body = coder.body(unchanged)
+    if body == earlier and packed == unchanged:
+        return None
+    frame = _difference(image, packed, earlier, noted)
+    return Changes(frame, not noted, body)
+
+
+def _difference(image: Image, packed: list[Any], earlier: bytes, noted: list[str]) -> bytes:
+    coder = coder_of(type(image))
+    return _framed(image, coder.body(coder.differ(packed, coder.plain(earlier), noted)))
 
 
 def decode(frame: bytes, *kinds: type[AnyImage], since: AnyImage | None = None) -> AnyImage:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import numpy as np
@@ -13,7 +13,7 @@ from msgspec import Raw
 from msgspec.msgpack import Decoder, Encoder, Ext
 from numpy.typing import NDArray
 
-from monitoring_lib.arrays import DIFFERENCE, pack_array, unpack_array, unpack_difference
+from monitoring_lib.arrays import DIFFERENCE, difference_of, pack_array, unpack_array, unpack_difference
 from monitoring_lib.errors import CodecError
 from monitoring_lib.names import Names
 from monitoring_lib.tally import Tally
@@ -50,25 +50,21 @@ class Image:
 AnyImage = TypeVar("AnyImage", bound=Image)
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    """The value that a field had when it was stored last. Differences to it are noted by the field's name."""
-
-    value: Any
-    differences: list[str]
-    top: bool = False
-    """Whether the field is the stored image's own: tallies of images inside it are stored whole."""
-
-    def inside(self, value: Any) -> Before:
-        return Before(value, self.differences)
+Noted = list[str]
+"""The fields of which only what changed crosses."""
 
 
 class Coder(NamedTuple):
-    """How values of one type cross: the type that msgspec decodes, and how that is made and taken."""
+    """How values of one type cross: the type that msgspec decodes, and how that is made and taken.
+
+    `pack` is told to note a tally of which only the changes cross; None: all of it crosses. `differ` makes of a packed
+    value, and of an earlier one as msgspec has decoded it, what changed, and notes where that is less than the whole.
+    """
 
     wire: Any
-    pack: Callable[[Any, Before | None], Any]
+    pack: Callable[[Any, Noted | None], Any]
     unpack: Callable[[Any, Any], Any]
+    differ: Callable[[Any, Any, Noted], Any] = lambda packed, before, noted: packed
 
 
 class ImageCoder(Generic[AnyImage]):
@@ -81,30 +77,41 @@ class ImageCoder(Generic[AnyImage]):
         self._coders = [_coder(hints[name], f"{kind.__name__}.{name}") for name in self.names]
         self.wire = tuple.__class_getitem__(tuple(coder.wire for coder in self._coders))
         self._decoder = Decoder(self.wire)
+        self._tallies = [at for at, name in enumerate(self.names) if Tally in (hints[name], *get_args(hints[name]))]
 
-    def body(self, image: AnyImage, before: Before | None) -> bytes:
-        plain = self.pack(image, before)
+    def body(self, plain: list[Any]) -> bytes:
+        """Of a packed image."""
         try:
             return _ENCODER.encode(plain)
         except OverflowError:
             return _ENCODER.encode(with_big(plain))
 
     def image(self, body: memoryview, before: AnyImage | None) -> AnyImage:
+        return self.unpack(self.plain(body), before)
+
+    def plain(self, body: bytes | memoryview) -> tuple[Any, ...]:
+        """What a body holds, before it is made an image of."""
         try:
-            plain = self._decoder.decode(body)
+            plain: tuple[Any, ...] = self._decoder.decode(body)
         except (ValueError, TypeError, RecursionError) as error:
             raise CodecError(f"{self.kind.__name__}: malformed body ({error})") from error
-        return self.unpack(plain, before)
+        return plain
 
-    def pack(self, image: Any, before: Before | None) -> list[Any]:
-        fields_of = zip(self.names, self._coders, strict=True)
+    def pack(self, image: Any, noted: Noted | None = None) -> list[Any]:
+        return [coder.pack(getattr(image, name), noted) for name, coder in zip(self.names, self._coders, strict=True)]
+
+    def differ(self, packed: list[Any], before: Sequence[Any] | None, noted: Noted) -> list[Any]:
         if before is None:
-            return [coder.pack(getattr(image, name), None) for name, coder in fields_of]
-        earlier = before.value if type(before.value) is self.kind else None
-        return [
-            coder.pack(getattr(image, name), Before(getattr(earlier, name, None), before.differences, before.top))
-            for name, coder in fields_of
-        ]
+            return packed
+        fields_of = zip(self._coders, packed, before, strict=True)
+        return [coder.differ(value, earlier, noted) for coder, value, earlier in fields_of]
+
+    def unchanged(self, packed: list[Any]) -> list[Any]:
+        """The packed image as it would be had none of its tallies changed."""
+        made = list(packed)
+        for at in self._tallies:
+            made[at] = made[at] and [False, [], [], []]
+        return made
 
     def unpack(self, plain: tuple[Any, ...], before: Any) -> AnyImage:
         earlier = before if type(before) is self.kind else None
@@ -158,31 +165,32 @@ def _optional(inner: Coder) -> Coder:
 
     return Coder(
         Raw if undecoded else inner.wire | None,
-        lambda value, before: None if value is None else inner.pack(value, before),
+        lambda value, noted: None if value is None else inner.pack(value, noted),
         lambda plain, before: None if is_none(plain) else inner.unpack(plain, before),
+        lambda packed, before, noted: packed if packed is None else inner.differ(packed, before, noted),
     )
 
 
 def _array(wide: str, where: str) -> Coder:
-    def pack(array: Any, before: Before | None) -> Ext:
-        packed = pack_array(array, None if before is None else before.value, wide, where)
-        if before is not None and packed.code == DIFFERENCE:
-            before.differences.append(where)
-        return packed
-
     def unpack(plain: Ext, before: Any) -> NDArray[Any]:
         if plain.code == DIFFERENCE:
             return unpack_difference(plain, before, wide, where)
         return unpack_array(plain, wide, where)
 
-    return Coder(Ext, pack, unpack)
+    def differ(packed: Ext, before: Any, noted: Noted) -> Ext:
+        difference = difference_of(packed, before, wide)
+        if difference is not packed:
+            noted.append(where)
+        return difference
+
+    return Coder(Ext, lambda array, _: pack_array(array, wide, where), unpack, differ)
 
 
 def _tally(where: str) -> Coder:
-    def pack(tally: Tally, before: Before | None) -> list[Any]:
-        changes_only = before is not None and before.top and not tally.forgotten
-        if changes_only and before is not None:
-            before.differences.append(where)
+    def pack(tally: Tally, noted: Noted | None) -> list[Any]:
+        changes_only = noted is not None and not tally.forgotten
+        if changes_only and noted is not None:
+            noted.append(where)
         return tally.pack(changes_only, where)
 
     def unpack(plain: Raw, before: Any) -> Tally:
@@ -198,12 +206,12 @@ def _tally(where: str) -> Coder:
 def _nested(kind: type[Image], where: str) -> Coder:
     coder = coder_of(kind)
 
-    def pack(image: Any, before: Before | None) -> list[Any]:
+    def pack(image: Any, _: Noted | None) -> list[Any]:
         if type(image) is not kind:
             raise TypeError(f"{where}: expected {kind.__name__}, found {type(image).__name__}")
-        return coder.pack(image, None if before is None else before.inside(before.value))
+        return coder.pack(image)
 
-    return Coder(coder.wire, pack, coder.unpack)
+    return Coder(coder.wire, pack, coder.unpack, coder.differ)
 
 
 def _list(hint: Any, where: str) -> Coder:
@@ -215,53 +223,56 @@ def _list(hint: Any, where: str) -> Coder:
             lambda plain, _: _each(plain, hint, _in, where),
         )
 
-    def pack(values: Iterable[Any], before: Before | None) -> list[Any]:
-        if before is None:
-            return [item.pack(value, None) for value in values]
-        earlier = dict(enumerate(before.value or ()))
-        return [item.pack(value, before.inside(earlier.get(at))) for at, value in enumerate(values)]
-
     def unpack(plain: list[Any], before: Any) -> list[Any]:
         earlier = dict(enumerate(before or ()))
         return [item.unpack(value, earlier.get(at)) for at, value in enumerate(plain)]
 
-    return Coder(list[item.wire], pack, unpack)  # type: ignore[name-defined]
+    def differ(packed: list[Any], before: list[Any] | None, noted: Noted) -> list[Any]:
+        earlier = dict(enumerate(before or ()))
+        return [item.differ(value, earlier.get(at), noted) for at, value in enumerate(packed)]
+
+    return Coder(
+        list[item.wire],  # type: ignore[name-defined]
+        lambda values, _: [item.pack(value, None) for value in values],
+        unpack,
+        differ,
+    )
 
 
 def _tuple(parts: list[Coder], where: str) -> Coder:
-    def pack(values: Any, before: Before | None) -> list[Any]:
+    def pack(values: Any, _: Noted | None) -> list[Any]:
         if len(values) != len(parts):
             raise TypeError(f"{where}: expected {len(parts)} values, found {len(values)}")
-        return [
-            part.pack(value, None if before is None else before.inside(earlier))
-            for part, value, earlier in zip(parts, values, _parts(before and before.value), strict=True)
-        ]
+        return [part.pack(value, None) for part, value in zip(parts, values, strict=True)]
 
     def unpack(plain: tuple[Any, ...], before: Any) -> tuple[Any, ...]:
         triples = zip(parts, plain, _parts(before), strict=True)
         return tuple(part.unpack(value, earlier) for part, value, earlier in triples)
 
+    def differ(packed: list[Any], before: Any, noted: Noted) -> list[Any]:
+        triples = zip(parts, packed, _parts(before), strict=True)
+        return [part.differ(value, earlier, noted) for part, value, earlier in triples]
+
     def _parts(before: Any) -> tuple[Any, ...]:
         return before if isinstance(before, tuple) and len(before) == len(parts) else (None,) * len(parts)
 
-    return Coder(tuple.__class_getitem__(tuple(part.wire for part in parts)), pack, unpack)
+    return Coder(tuple.__class_getitem__(tuple(part.wire for part in parts)), pack, unpack, differ)
 
 
 def _dict(key: Coder, item: Coder) -> Coder:
-    def pack(values: dict[Any, Any], before: Before | None) -> dict[Any, Any]:
-        if before is None:
-            return {key.pack(name, None): item.pack(values[name], None) for name in sorted(values)}
-        earlier = before.value or {}
-        return {
-            key.pack(name, None): item.pack(values[name], before.inside(earlier.get(name))) for name in sorted(values)
-        }
+    def pack(values: dict[Any, Any], _: Noted | None) -> dict[Any, Any]:
+        return {key.pack(name, None): item.pack(values[name], None) for name in sorted(values)}
 
     def unpack(plain: dict[Any, Any], before: Any) -> dict[Any, Any]:
         earlier = before or {}
         taken = ((key.unpack(name, None), value) for name, value in plain.items())
         return {name: item.unpack(value, earlier.get(name)) for name, value in taken}
 
-    return Coder(dict[key.wire, item.wire], pack, unpack)  # type: ignore[name-defined]
+    def differ(packed: dict[Any, Any], before: dict[Any, Any] | None, noted: Noted) -> dict[Any, Any]:
+        earlier = before or {}
+        return {name: item.differ(value, earlier.get(name), noted) for name, value in packed.items()}
+
+    return Coder(dict[key.wire, item.wire], pack, unpack, differ)  # type: ignore[name-defined]
 
 
 def _each(values: list[Any], kind: type, cross: Callable[[Any, type, str], Any], where: str) -> list[Any]:

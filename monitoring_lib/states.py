@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Literal, TypeVar
 
-from monitoring_lib.codec import Image, decode, encode, encode_changes
+from monitoring_lib.codec import Image, body_of, changes_since, decode, encode
 from monitoring_lib.errors import CodecError
 from monitoring_lib.tally import Tally
 
@@ -28,15 +28,15 @@ class Kept:
 
     form: StoredForm
     payload: bytes
-    frame: bytes = field(default=b"", compare=False, repr=False)
+    body: bytes = field(default=b"", compare=False, repr=False)
     """What `mark` keeps of the state, where `keep` had to make it anyway."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A state as its rows hold it: its frame when nothing has changed, and what the rows weigh in bytes."""
+    """A state as its rows hold it: its body when nothing has changed, and what the rows weigh in bytes."""
 
-    frame: bytes
+    body: bytes
     base: int = 0
     changes: int = 0
 
@@ -45,20 +45,17 @@ def keep(state: Image, stored: Mark | None) -> Kept | None:
     """What of the state must be stored, None if nothing changed; `stored` is what `mark` gave, if it did."""
     if stored is None:
         return Kept("base", encode(state))
-    frame = b""
-    if not any(tally.changed for tally in _tallies(state)):
-        frame, _ = encode_changes(state, None)
-        if frame == stored.frame:
-            return None
-    change, whole = encode_changes(state, decode(stored.frame, type(state)))
-    if whole:
-        return Kept("base", change, frame)
-    changes = stored.changes + len(change)
+    found = changes_since(state, stored.body)
+    if found is None:
+        return None
+    if found.whole:
+        return Kept("base", found.frame, found.body)
+    changes = stored.changes + len(found.frame)
     if changes > stored.base or any(tally.forgotten for tally in _tallies(state)):
         image = encode(state)
         if changes > stored.base or stored.base + changes > 2 * len(image):
-            return Kept("base", image, frame)
-    return Kept("change", change, frame)
+            return Kept("base", image, found.body)
+    return Kept("change", found.frame, found.body)
 
 
 def mark(state: Image, rows: Iterable[Kept], stored: Mark | None = None) -> Mark:
@@ -69,11 +66,11 @@ def mark(state: Image, rows: Iterable[Kept], stored: Mark | None = None) -> Mark
     for tally in _tallies(state):
         tally.mark()
     base, changes = (stored.base, stored.changes) if stored is not None else (0, 0)
-    frame = b""
+    body = b""
     for row in rows:
         base, changes = (len(row.payload), 0) if row.form == "base" else (base, changes + len(row.payload))
-        frame = row.frame
-    return Mark(frame or encode_changes(state, None)[0], base, changes)
+        body = row.body
+    return Mark(body or body_of(state), base, changes)
 
 
 def restore(kind: type[S], rows: Iterable[Kept]) -> S:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.msgpack import Ext
 
-from monitoring_lib.arrays import ARRAY, DIFFERENCE, pack_array, unpack_array, unpack_difference
+from monitoring_lib.arrays import ARRAY, DIFFERENCE, difference_of, pack_array, unpack_array, unpack_difference
 from monitoring_lib.errors import CodecError
 
 WIDTHS = {"<i8": np.int64, "<u8": np.uint64, "<f8": np.float64}
@@ -20,6 +20,10 @@ bits = st.integers(0, 2**64 - 1) | st.integers(0, 200)
 
 def array_of(numbers: list[int], wide: str, shape: tuple[int, ...]) -> np.ndarray:
     return np.array(numbers, np.uint64).view(WIDTHS[wide]).reshape(shape)
+
+
+def difference(after: np.ndarray, before: np.ndarray, wide: str = "<i8") -> Ext:
+    return difference_of(pack_array(after, wide, "here"), pack_array(before, wide, "here"), wide)
 
 
 @given(st.sampled_from([*WIDTHS]), st.data())
@@ -31,8 +35,8 @@ def test_earlier_and_difference_give_the_later_array_to_the_bit(wide: str, data:
     for at, value in data.draw(st.dictionaries(st.integers(0, max(size - 1, 0)), bits, max_size=8)).items():
         after[at : at + 1] = [value] if size else []
     one, other = array_of(before, wide, shape), array_of(after, wide, shape)
-    whole = pack_array(other, None, wide, "here")
-    change = pack_array(other, one, wide, "here")
+    whole = pack_array(other, wide, "here")
+    change = difference(other, one, wide)
     assert unpack_array(whole, wide, "here").tobytes() == other.tobytes()
     if change.code == ARRAY:
         assert change == whole
@@ -48,7 +52,7 @@ def test_few_changes_in_a_large_array_take_few_bytes() -> None:
     before = np.random.default_rng(1).integers(0, 2**40, 250_000)
     after = before.copy()
     after[::5000] += 3
-    change = pack_array(after, before, "<i8", "here")
+    change = difference(after, before)
     assert change.code == DIFFERENCE
     assert len(change.data) < 300
 
@@ -59,15 +63,16 @@ def test_the_layout_in_memory_does_not_matter(layout: Any) -> None:
     after = layout(plain)
     before = np.zeros(after.shape, np.int64)
     before[1:] = after[1:]
-    change = pack_array(after, before, "<i8", "here")
+    change = difference(after, before)
     assert change.code == DIFFERENCE
     assert np.array_equal(unpack_difference(change, before, "<i8", "here"), after)
 
 
 def test_arrays_of_other_shapes_or_types_have_no_difference() -> None:
-    array = np.arange(50)
-    for before in (None, np.arange(51), np.arange(50).reshape(5, 10), np.arange(50).astype(np.uint64), [1]):
-        assert pack_array(array, before, "<i8", "here").code == ARRAY
+    array = pack_array(np.arange(50), "<i8", "here")
+    others = [pack_array(other, "<i8", "here") for other in (np.arange(51), np.arange(50).reshape(5, 10))]
+    for before in (None, *others, Ext(DIFFERENCE, array.data), [1]):
+        assert difference_of(array, before, "<i8") is array
 
 
 def forged(head: list[int], shape: list[int], body: bytes) -> Ext:
@@ -94,7 +99,7 @@ def test_a_forged_difference_is_refused_by_name(change: Ext) -> None:
 def test_alone_a_difference_is_the_change_from_zeros_and_claims_no_endless_array() -> None:
     before, after = np.full((5, 20), 7), np.full((5, 20), 7)
     after[2, 3] = 9
-    change = pack_array(after, before, "<i8", "here")
+    change = difference(after, before)
     assert change.code == DIFFERENCE
     alone = unpack_difference(change, None, "<i8", "here")
     assert (alone.shape, int(alone[2, 3]), int(np.abs(alone).sum())) == ((5, 20), 2, 2)

@@ -236,7 +236,7 @@ def test_folding_bounds_what_is_read_by_the_base_and_what_is_stored_by_the_chang
     for epoch in range(150):
         scenario(life, epoch, rng)
         if life.stored is not None:
-            unfolded = keep(life.state, Mark(life.stored.frame, base=10**9))
+            unfolded = keep(life.state, Mark(life.stored.body, base=10**9))
             alone += len(unfolded.payload) if unfolded else 0
         life.epoch()
         first = first or len(life.rows[0].payload)

@@ -172,4 +172,4 @@ def _packed(value: Any) -> Any:
         return [_packed(item) for item in value]
     if not isinstance(value, np.ndarray):
         return value
-    return pack_array(value, None, value.dtype.newbyteorder("<").str, "forged")
+    return pack_array(value, value.dtype.newbyteorder("<").str, "forged")

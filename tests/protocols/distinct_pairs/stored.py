@@ -20,4 +20,4 @@ class Kept:
     state: Holder
 
     def bytes_of_changes(self, now: Holder) -> int:
-        return len(encode_changes(now, self.state)[0])
+        return len(encode_changes(now, self.state))

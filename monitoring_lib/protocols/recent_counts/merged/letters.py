@@ -75,7 +75,7 @@ class ToldSketches(Image):
         size = len(encode(LogFrame(log))) if log is not None else 0
         if log is not None and size <= _LEAST_OF_A_CELL * cells:
             return Sketched(b"", log, 0, added, dropped)
-        change = zlib.compress(encode_changes(sketches, self.sketches)[0])
+        change = zlib.compress(encode_changes(sketches, self.sketches))
         if log is not None and size <= len(change):
             return Sketched(b"", log, 0, added, dropped)
         return Sketched(change, Log(), cells, added, dropped)
