@@ -13,6 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
@@ -193,7 +194,7 @@ class Intake:
     tick: int
     where: str = ""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The same for the same wish, so that later epochs and other monitors find what was made."""
         made: Any = self.summary

@@ -30,7 +30,9 @@ class Places:
     def observes_in_spark(self, run: MonitorRun, method: Method) -> bool:
         """Whether the sites observe in Spark's tasks: where what arrives, or what they remember, is large."""
         wish = self.context.config.settings.sites_run
-        small = wish == "process" or (wish == "auto" and self._arrives_little(run, method) and _remembers_little(run))
+        small = wish == "process" or (
+            wish == "auto" and self._arrives_little(run, method) and _past_bytes(run) <= _SMALL_STATES
+        )
         return not small
 
     def asks_spark(self, run: MonitorRun, method: Method, observed: str) -> bool:
@@ -41,9 +43,13 @@ class Places:
         wish = self.context.config.settings.sites_run
         if wish != "auto":
             return wish == "spark"
-        new = sum(row["bytes"] for row in self._recorded(observed, "site_states", run.monitor.name))
         arrives_little = len(run.numbers) == 1 or self._arrives_little(run, method)
-        return not (arrives_little and _remembers_little(run, new))
+        return not (arrives_little and self.state_bytes(run, observed) <= _SMALL_STATES)
+
+    def state_bytes(self, run: MonitorRun, observed: str) -> int:
+        """Of the rows that states are restored from, with those under `observed`, which are not sealed yet."""
+        new: int = sum(row["bytes"] for row in self._recorded(observed, "site_states", run.monitor.name))
+        return _past_bytes(run) + new
 
     def _arrives_little(self, run: MonitorRun, method: Method) -> bool:
         """By the bytes of the synopses that the method takes in."""
@@ -61,6 +67,5 @@ def _is_light(epoch: Mapping[str, Any]) -> bool:
     return bool(epoch["bytes"] <= _SMALL_EPOCH * (6 if in_columns else 1))
 
 
-def _remembers_little(run: MonitorRun, new: int = 0) -> bool:
-    """By the bytes of the rows that states are restored from; `new` ones are not sealed yet."""
-    return new + sum(past.state_bytes for past in run.plan.past.values()) <= _SMALL_STATES
+def _past_bytes(run: MonitorRun) -> int:
+    return sum(past.state_bytes for past in run.plan.past.values())

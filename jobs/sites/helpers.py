@@ -102,7 +102,7 @@ class Helpers:
         return process, thread
 
     def _serve(self, process: subprocess.Popen[bytes], order: Mapping[str, object]) -> None:
-        """Hands one monitor after another to a helper, from the end of the line."""
+        """Hands one monitor after another to a helper."""
         assert process.stdin is not None
         assert process.stdout is not None
         name: str | None = None
@@ -130,4 +130,4 @@ class Helpers:
             if not self._waiting:
                 return None
             self._busy += 1
-            return self._waiting.pop()
+            return self._waiting.popleft()

@@ -172,12 +172,23 @@ def cells(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             held = []
         borders = [0, *(np.flatnonzero(hashes[1:] != hashes[:-1]) + 1).tolist(), batch.num_rows]
         pieces = [batch.slice(start, end - start) for start, end in pairwise(borders)]
+        told_apart = _are_told_apart(batch, hashes)
         for piece in pieces[:-1]:
-            yield from _apart(_joined([*held, piece]))
-            held = []
+            if held or not told_apart:
+                yield from _apart(_joined([*held, piece]))
+                held = []
+            else:
+                yield piece
         held.append(pieces[-1])
     if held:
         yield from _apart(_joined(held))
+
+
+def _are_told_apart(batch: pa.RecordBatch, hashes: NDArray[np.int64]) -> bool:
+    """Whether rows beside each other are of one cell wherever they have the same hash: asked once for all cells."""
+    same = hashes[1:] == hashes[:-1]
+    pairs = (pc.equal(batch[name][1:], batch[name][:-1]).to_numpy(zero_copy_only=False) for name in _CELL)
+    return all(bool(equal[same].all()) for equal in pairs)
 
 
 def _apart(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

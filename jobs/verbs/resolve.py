@@ -24,9 +24,14 @@ def resolve(context: Context, handover: Handover) -> None:
         runs = runs_of(context, handover)
         observed_here = bool(handover.local.cursors)
         first = first_cursors(context, handover)
-        resolving = Resolving(context, handover, output, SharedJobs(context.lake), Places(context, handover))
+        places = Places(context, handover)
+        resolving = Resolving(context, handover, output, SharedJobs(context.lake), places)
         failed = resolving.in_spark(runs.values())
-        shared = {name: run for name, run in runs.items() if name not in failed and resolving.is_in_process(run)}
+        observed = handover.write_of("site_states")
+        here = [run for name, run in runs.items() if name not in failed and resolving.is_in_process(run)]
+        # The largest first: so no process is left with much to do when the others have ended.
+        here.sort(key=lambda run: places.state_bytes(run, observed), reverse=True)
+        shared = {run.monitor.name: run for run in here}
         with Helpers.for_runs(context, handover, output, shared) as helpers:
             for name in chain(sorted(runs.keys() - shared.keys()), helpers.left_over()):
                 with handover.alone(name):
