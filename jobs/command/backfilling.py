@@ -22,7 +22,7 @@ from monitoring_lib.config import Monitor, Source
 from monitoring_lib.epochs import format_time
 from monitoring_lib.tables import WRITES
 
-_A_CHUNK, _AN_EPOCH, _A_MILLION_ROWS = 25.0, 0.12, 12.0
+_A_CHUNK, _AN_EPOCH, _A_MILLION_ROWS = 25.0, 0.07, 12.0
 """Seconds on two cores: Spark's jobs of a chunk, one monitor's one epoch, landing and summarising a million rows."""
 _BYTES_A_ROW = 40
 """Stored for a row where no epoch is sealed yet to learn from."""
