@@ -68,23 +68,26 @@ class Tally:
         return [name for name, number in pairs if number > limit or number < -limit]
 
     def set(self, name: TallyName, number: TallyNumber) -> None:
-        if self._columns is None or not self._put_one(name, number):
+        """A number that stands there already is no change."""
+        if self._columns is not None and self._put_one(name, number, touching=False):
+            return
+        if self._entries.get(name) != number:
             self._entries[name] = number
             self._touched.add(name)
 
     def set_all(self, names: Collection[Any], numbers: Iterable[TallyNumber]) -> None:
-        """`set` for many: each name once."""
+        """`set` for many: each name once, and all of them count as changed."""
         if self._columns is None or not self._put_many(names, numbers := list(numbers), adding=False):
             self._entries.update(zip(names, numbers, strict=True))
             self._touched.update(names)
 
     def add(self, name: TallyName, number: TallyNumber) -> Any:
         """The new number of the name."""
-        before = self.get(name)
-        if self._columns is None or not self._put_one(name, before + number):
-            self._entries[name] = before + number
+        total = self.get(name) + number
+        if self._columns is None or not self._put_one(name, total):
+            self._entries[name] = total
             self._touched.add(name)
-        return before + number
+        return total
 
     def add_all(self, names: Collection[TallyName], numbers: Iterable[TallyNumber] | NDArray[np.int64]) -> None:
         """`add` for many: each name once or several times. Sorted `Names` with an array are taken in as columns."""
@@ -194,8 +197,11 @@ class Tally:
         tally._patience = 0 if tally._columns is None else len(tally._columns)
         return tally
 
-    def _put_one(self, name: TallyName, number: TallyNumber) -> bool:
-        """Sets one name in the columns; False if there are none any more, or they cannot hold it."""
+    def _put_one(self, name: TallyName, number: TallyNumber, touching: bool = True) -> bool:
+        """Sets one name in the columns; False if there are none any more, or they cannot hold it.
+
+        Without `touching`, a number that stands there already is no change.
+        """
         columns = self._for_few(_SEARCH)
         if columns is None:
             return False
@@ -207,7 +213,8 @@ class Tally:
             if self._for_few(len(columns) // _PASSES) is None:
                 return False
             row = int(columns.rows(Names([name]))[0])
-        columns.put(row, int(number))
+        if touching or not columns.here[row] or columns.numbers[row] != number:
+            columns.put(row, int(number))
         return True
 
     def _put_many(self, names: Collection[Any], numbers: Any, adding: bool) -> bool:

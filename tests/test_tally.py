@@ -108,6 +108,19 @@ def test_changes_hold_only_what_was_touched_and_name_what_was_dropped() -> None:
     assert tally.pack(False) == [True, ["a", "b"], [1, 7], []]
 
 
+@pytest.mark.parametrize("in_columns", [False, True])
+def test_setting_the_number_that_stands_there_is_no_change(in_columns: bool) -> None:
+    tally = Tally([("a", 1), ("b", 0)])
+    if in_columns:
+        tally = crossed(tally, changes_only=False)
+    tally.mark()
+    tally.set("a", 1)
+    tally.set("b", 0)
+    assert not tally.changed
+    tally.set("c", 0)
+    assert tally.pack(True) == [False, ["c"], [0], []]
+
+
 def test_after_clear_the_changes_are_the_whole() -> None:
     tally = Tally([("a", 1)])
     tally.mark()

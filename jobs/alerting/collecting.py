@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jobs.alerting.rules import look_back, rule_troubles
+from jobs.alerting.stale_chains import RECENT, open_alerts, recently_stale
 from jobs.alerting.troubles import Key, Look, Trouble
-from jobs.epoch.chain import earliest, first_unsealed
+from jobs.epoch.chain import first_unsealed
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover
 from jobs.epoch.planning import OWED
@@ -16,19 +17,14 @@ from jobs.input.quoting import without_content
 from jobs.lake import column_list
 from jobs.lake.seals import Seal
 from jobs.landing.findings import landing_findings
-from jobs.looking.sealed_chain import chain_of, landed_of
-from jobs.looking.staleness import Stale, stale_part
 from jobs.looking.traffic import traffic_of
 from jobs.terminal.wording import counted, printable, size
 from monitoring_lib.config import Monitor, Source
 from monitoring_lib.epochs import format_time, to_microseconds
-from monitoring_lib.tables import ALERTS, DRAFTS, LANDINGS, VALIDATIONS
+from monitoring_lib.tables import DRAFTS, LANDINGS, VALIDATIONS
 
 _CHECKS = ("gate", "validations")
 """The outputs of a run that are findings."""
-_RECENT = 24
-"""Epochs whose traffic is compared with shipping everything. A chain that became stale in one of them is told, also
-where the runs since were killed before they told anything; later only `farwatch status` and `maintain` tell it."""
 
 
 def looks_of(context: Context, handover: Handover) -> list[Look]:
@@ -97,7 +93,7 @@ def _of_answers(
     earlier = (
         context.lake.ledger.seals(source.name, monitor.name, handover.start - before, handover.start) if before else []
     )
-    open_rules = _open(context, monitor, "rule") if monitor.alert else {}
+    open_rules = open_alerts(context.lake, monitor, "rule") if monitor.alert else {}
     rules = rule_troubles(context.lake, monitor, [*earlier, *seals], handover.start, open_rules)
     for seal in seals:
         start, owed = seal.epoch_start, seal.counts.get(OWED, 0)
@@ -118,13 +114,6 @@ def _partial(context: Context, monitor: Monitor, seals: Sequence[Seal]) -> set[i
     rows = context.lake.sealed(DRAFTS, lacking, ["drafts"], [("monitor", "=", monitor.name)], columns)
     pairs = zip(column_list(rows, "epoch_start"), rows["partial"].to_pylist(), strict=True)
     return {start for start, partial in pairs if partial}
-
-
-def _open(context: Context, monitor: Monitor, kind: str) -> dict[str, dict[str, Any]]:
-    """The last alerts of a kind that are open, by what they are about."""
-    rows = context.lake.centre.read(ALERTS, [("monitor", "=", monitor.name), ("kind", "=", kind)]).to_pylist()
-    last = {row["about"]: row for row in sorted(rows, key=lambda row: (row["raised_at"], row["turn"]))}
-    return {about: row for about, row in last.items() if row["state"] != "closed"}
 
 
 def _set_aside(context: Context, source: Source) -> list[Trouble]:
@@ -181,7 +170,9 @@ def _of_landings(context: Context, source: Source) -> list[dict[str, Any]]:
 
 def _of_chain(context: Context, source: Source, monitor: Monitor, handover: Handover) -> Iterable[Trouble]:
     # An epoch that was told to lack its seal is looked at until it has one, whatever this run is about.
-    open_since = [to_microseconds(row["epoch_start"]) for row in _open(context, monitor, "epoch overdue").values()]
+    open_since = [
+        to_microseconds(row["epoch_start"]) for row in open_alerts(context.lake, monitor, "epoch overdue").values()
+    ]
     end = max([handover.end, *(start + source.epoch for start in open_since)])
     first = first_unsealed(context, source, monitor, handover.start, end)
     if monitor.name in handover.to_fill_in:
@@ -190,34 +181,22 @@ def _of_chain(context: Context, source: Source, monitor: Monitor, handover: Hand
     elif first is not None:
         detail = handover.failed.get(monitor.name) or "the run did not get that far; its log says why"
         yield Trouble("epoch overdue", first, "critical", "the epoch is not sealed", detail, monitor.name)
-    ledger, recent = context.lake.ledger, _RECENT * source.epoch
+    ledger, recent = context.lake.ledger, RECENT * source.epoch
     near = ledger.seals(source.name, monitor.name, handover.start - recent)
     newest = near[-1] if near else ledger.last(source.name, monitor.name)
     if newest is None:
         return
-    stale = _stale(context, source, monitor, [seal for seal in near if seal.epoch_start < handover.start])
+    stale = recently_stale(context.lake, source, monitor, handover.start)
     if stale is not None:
         yield Trouble("chain stale", stale.first, "warning", "the chain is stale", stale.text, monitor.name)
     last = newest.epoch_start
     seals = ledger.seals(source.name, monitor.name, last - recent + source.epoch, last + 1)
     traffic = traffic_of(context.lake, newest, seals).values()
     sent, shipping = sum(one.bytes for one in traffic), sum(one.shipping for one in traffic)
-    if sent > shipping and len(seals) == _RECENT:
+    if sent > shipping and len(seals) == RECENT:
         detail = (
             f"{size(sent)} crossed in the last {counted(len(seals), 'epoch')}, where shipping every count would take"
             f" {size(shipping)}; another method, or a larger tolerance, may cost less; `farwatch simulate` compares"
         )
         subject = "more crossed than shipping everything would take"
         yield Trouble("traffic", last, "warning", subject, printable(detail, 400), monitor.name)
-
-
-def _stale(context: Context, source: Source, monitor: Monitor, before: Sequence[Seal]) -> Stale | None:
-    """Where the chain is stale. As long as it was not, only what came since the seals `before` the run is looked at."""
-    lake, since = context.lake, None
-    if before and not _open(context, monitor, "chain stale"):
-        touched = lake.ledger.touched_since(source.name, monitor.name, min(seal.version for seal in before))
-        if touched is None:
-            return None
-        since = touched - source.epoch
-    chain = chain_of(lake, source.name, monitor.name, since)
-    return stale_part(source, monitor.name, chain, landed_of(lake, source.name, since), earliest(source, monitor))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from jobs.epoch.chain import earliest
+from jobs.alerting.stale_chains import recently_stale
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover
-from jobs.looking.sealed_chain import chain_of, landed_of
-from jobs.looking.staleness import stale_part
+from jobs.epoch.replaying import end_of_chain
 from jobs.terminal.console import say
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_time
@@ -18,7 +17,7 @@ def replays(context: Context, handover: Handover) -> list[Handover]:
     if source.late.revise != "auto" or handover.revise:
         return []
     wanted: dict[tuple[int, int, str], list[str]] = {}
-    for name, (first, end, why) in _stale(context, source).items():
+    for name, (first, end, why) in _stale(context, source, handover.start).items():
         wanted.setdefault((first, end, why), []).append(name)
     found = []
     for (first, end, why), monitors in sorted(wanted.items()):
@@ -27,13 +26,12 @@ def replays(context: Context, handover: Handover) -> list[Handover]:
     return found
 
 
-def _stale(context: Context, source: Source) -> dict[str, tuple[int, int, str]]:
+def _stale(context: Context, source: Source, start: int) -> dict[str, tuple[int, int, str]]:
     """By monitor: its first stale epoch, where its chain ends, and why."""
-    landed = landed_of(context.lake, source.name)
-    found = {}
+    lake, found = context.lake, {}
     for monitor in context.config.monitors_of(source.name):
-        chain = chain_of(context.lake, source.name, monitor.name)
-        stale = stale_part(source, monitor.name, chain, landed, earliest(source, monitor))
+        stale = recently_stale(lake, source, monitor, start)
         if stale is not None:
-            found[monitor.name] = stale.first, int(chain.starts[-1]) + source.epoch, stale.why
+            end = end_of_chain(lake.ledger, source.name, monitor.name, stale.first, source.epoch)
+            found[monitor.name] = stale.first, end, stale.why
     return found

@@ -6,34 +6,27 @@ The next epoch is planned from this alone, however long the chain is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from monitoring_lib.epochs import Window
 
 StateSide = Literal["sites", "inner"]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+# A plan holds thousands of these: they are read and stored as they are, and hold nothing that could form a cycle.
+class Member(Struct, frozen=True, array_like=True, gc=False):
     """A site of the roster: since which epoch, and by method where it belongs in the topology."""
 
     site: str
     joined: int
     placements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def to_plain(self) -> list[Any]:
-        return [self.site, self.joined, {name: list(texts) for name, texts in sorted(self.placements.items())}]
 
-    @classmethod
-    def from_plain(cls, plain: list[Any]) -> Self:
-        return cls(plain[0], plain[1], {name: tuple(texts) for name, texts in plain[2].items()})
-
-
-@dataclass(frozen=True, slots=True)
-class Owed:
+class Owed(Struct, frozen=True, array_like=True, gc=False):
     """Landed rows of a site's epoch that was set aside: owed until they are admitted, or rejected for good."""
 
     epoch: int
@@ -41,12 +34,8 @@ class Owed:
     rows: int
     rejected: bool = False
 
-    def to_plain(self) -> list[Any]:
-        return [self.epoch, self.site, self.rows, self.rejected]
 
-
-@dataclass(frozen=True, slots=True)
-class StoredState:
+class StoredState(Struct, frozen=True, array_like=True, gc=False):
     """Where the rows of a state are: the epoch of its last base, and that of its last row."""
 
     base: int
@@ -57,8 +46,7 @@ StoredStates = Mapping[str, Mapping[str, StoredState]]
 """By method, then by site or inner node."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """As of the end of `epoch`; -1 is before the first."""
 
     epoch: int = -1
@@ -113,30 +101,12 @@ class Cursor:
             bare=tuple(sorted({*bare, *(name for name in self.bare if name not in anew)})),
         )  # fmt: skip
 
-    def to_plain(self) -> dict[str, Any]:
-        return {
-            "epoch": self.epoch, "members": [member.to_plain() for member in self.members],
-            "away": dict(self.away), "owed": [one.to_plain() for one in self.owed], "begun": dict(self.begun),
-            "sites": _plain_states(self.sites), "inner": _plain_states(self.inner), "first": self.first,
-            **({"bare": list(self.bare)} if self.bare else {}),
-            **({"retired": list(self.retired)} if self.retired else {}),
-        }  # fmt: skip
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        return cls(
-            plain["epoch"], tuple(map(Member.from_plain, plain["members"])), plain["away"],
-            tuple(Owed(*one) for one in plain["owed"]), plain["begun"],
-            _read_states(plain["sites"]), _read_states(plain["inner"]), tuple(plain.get("bare", ())),
-            tuple(plain.get("retired", ())), plain.get("first", 0),
-        )  # fmt: skip
-
     def to_json(self) -> str:
-        return msgspec.json.encode(self.to_plain(), order="deterministic").decode()
+        return msgspec.json.encode(self, order="deterministic").decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        return cls.from_plain(msgspec.json.decode(text))
+        return msgspec.json.decode(text, type=cls)
 
 
 def moved(stored_states: StoredStates, method: str, epoch: int, stored: Iterable[tuple[str, str]]) -> StoredStates:
@@ -145,14 +115,3 @@ def moved(stored_states: StoredStates, method: str, epoch: int, stored: Iterable
     for name, form in stored:
         new[name] = StoredState(epoch if form == "base" else new[name].base, epoch)
     return {**stored_states, method: new}
-
-
-def _plain_states(stored_states: StoredStates) -> dict[str, Any]:
-    return {
-        method: {name: [stored.base, stored.last] for name, stored in found.items()}
-        for method, found in stored_states.items()
-    }
-
-
-def _read_states(plain: Mapping[str, Any]) -> StoredStates:
-    return {method: {name: StoredState(*ends) for name, ends in found.items()} for method, found in plain.items()}

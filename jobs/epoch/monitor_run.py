@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from jobs.epoch.cursor import Cursor, Member
 from jobs.epoch.plan import PastEpoch, Plan, PlannedEpoch

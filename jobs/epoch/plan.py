@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import msgspec
+from msgspec import Struct, field
 
 from jobs.epoch.cursor import Cursor, Member, Owed
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedEpoch:
+class PlannedEpoch(Struct, frozen=True, array_like=True):
     """Who joins and who is missing in an epoch of the run; `owed` counts the rows of its window that were set aside."""
 
     number: int
@@ -34,8 +33,7 @@ class PlannedEpoch:
     """The sites that had left and have events again."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastEpoch:
+class PastEpoch(Struct, frozen=True, array_like=True):
     """A sealed epoch of which something is read: by output the write that holds it, and who was missing."""
 
     number: int
@@ -48,8 +46,7 @@ class PastEpoch:
     """By output, and method or summary, of what is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """One monitor over the epochs of one run."""
 
     monitor: str
@@ -70,46 +67,11 @@ class Plan:
     """Those of `anew` whose synopses of earlier epochs do not exist."""
 
     def to_json(self) -> str:
-        return msgspec.json.encode(
-            {
-                "monitor": self.monitor, "parent": self.parent, "ground": self.ground,
-                "cursor": self.cursor.to_plain(), "anew": list(self.anew), "checked": self.checked,
-                "bare": list(self.bare),
-                "epochs": [
-                    [
-                        one.number, [member.to_plain() for member in one.joined], list(one.missing), one.owed,
-                        [each.to_plain() for each in one.sets_aside], one.revision, one.arrivals,
-                        one.decided, list(one.left), list(one.back),
-                    ]
-                    for one in self.epochs
-                ],
-                "past": [
-                    [one.number, dict(one.writes), list(one.missing), one.owed, one.state_bytes, dict(one.digests)]
-                    for _, one in sorted(self.past.items())
-                ],
-            },
-            order="deterministic",
-        ).decode()  # fmt: skip
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        plain: dict[str, Any] = msgspec.json.decode(text)
-        epochs = tuple(
-            PlannedEpoch(
-                number, tuple(map(Member.from_plain, joined)), tuple(missing), owed,
-                tuple(Owed(*one) for one in sets_aside), revision, arrivals, decided, tuple(left), tuple(back),
-            )
-            for number, joined, missing, owed, sets_aside, revision, arrivals, decided, left, back in plain["epochs"]
-        )  # fmt: skip
-        past = {
-            number: PastEpoch(number, writes, tuple(missing), owed, state_bytes, digests)
-            for number, writes, missing, owed, state_bytes, digests in plain["past"]
-        }
-        cursor = Cursor.from_plain(plain["cursor"])
-        return cls(
-            plain["monitor"], plain["parent"], plain["ground"], cursor, epochs, past, tuple(plain["anew"]),
-            plain["checked"], tuple(plain["bare"]),
-        )  # fmt: skip
+        return msgspec.json.decode(text, type=cls)
 
 
 def digest_of(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jobs.epoch.arrivals import Arrivals, Texts
 from jobs.epoch.chain import Beginning, begun_anew, begun_bare

@@ -48,6 +48,11 @@ class Lake:
         self.site_tables = SiteTables(self.sites, self.session)
         self.recorded_before: dict[tuple[str, tuple[RowCondition, ...]], dict[Part, dict[str, Any]]] = {}
 
+    def go_on_with(self, other: Lake) -> None:
+        """Takes over the tables that an earlier step of the same run has opened in this process."""
+        self.centre.go_on_with(other.centre)
+        self.sites.go_on_with(other.sites)
+
     def store_of(self, table: Table) -> Store:
         return self.sites if table.at_sites else self.centre
 

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from jobs.lake.conditions import RowCondition, WholeNumber
 from jobs.lake.seals import LANDING, REPLACED, Seal, from_rows, seal_rows
-from jobs.lake.store import Store, scan
+from jobs.lake.store import Store, largest_by_file, scan
 from jobs.lake.times import column_list
 from monitoring_lib.epochs import Clock, format_time
 from monitoring_lib.errors import AlreadySealed, NotNow
@@ -65,9 +65,28 @@ class Ledger:
 
     def last(self, source: str, monitor: str) -> Seal | None:
         """The current seal of a monitor's newest epoch, None if it has sealed nothing."""
-        conditions: list[RowCondition] = [("source", "=", source), ("monitor", "=", monitor)]
-        starts = column_list(self.store.read(EPOCHS, conditions, ["epoch_start"]), "epoch_start")
-        return self.seals(source, monitor, max(starts), max(starts) + 1)[0] if starts else None
+        start = self._newest([("source", "=", source), ("monitor", "=", monitor)])
+        return None if start is None else self.seals(source, monitor, start, start + 1)[0]
+
+    def last_sealed(self, source: str) -> int | None:
+        """The start of the newest epoch that any monitor of a source has sealed."""
+        return self._newest([("source", "=", source), ("monitor", ">", LANDING)])
+
+    def _newest(self, conditions: list[RowCondition]) -> int | None:
+        """The newest epoch among the seals that meet the conditions.
+
+        They are looked for in the newest files of the table, then further and further back.
+        """
+        found = self.store.open(EPOCHS)
+        if found is None:
+            return None
+        bounds, count = largest_by_file(found, "epoch_start"), _FIRST_LOOK
+        while True:
+            near: list[RowCondition] = [("epoch_start", ">=", bounds[count])] if count < len(bounds) else []
+            starts = column_list(scan(found, EPOCHS, [*conditions, *near], ["epoch_start"]), "epoch_start")
+            if starts or not near:
+                return max(starts, default=None)
+            count *= 8
 
     def _of_source(self, source: str, start: int | None, end: int | None) -> list[Seal]:
         """All seals of a source's monitors in these epochs, in every revision."""

@@ -45,6 +45,11 @@ class Store:
     def location(self, table: Table) -> str:
         return f"{self.root.rstrip('/')}/{table.name}"
 
+    def go_on_with(self, other: Store) -> None:
+        """Takes over the tables that an earlier store of the same place has opened."""
+        if (self.root, self.options) == (other.root, other.options):
+            self._known |= other._known
+
     def open(self, table: Table) -> DeltaTable | None:
         """The table as it is now, None if nobody has written to it yet."""
         try:
@@ -218,6 +223,12 @@ def _select(found: DeltaTable, what: str, conditions: Iterable[RowCondition], en
         return pa.table(QueryBuilder().register("rows", found).execute(text))
     except (DeltaError, OSError, pa.ArrowException) as error:
         raise trouble(found.table_uri, "read", error) from error
+
+
+def largest_by_file(found: DeltaTable, column: str) -> list[int]:
+    """The largest time of a column in each data file, as Delta keeps it, in microseconds; the newest first."""
+    files, name = pa.table(found.get_add_actions(flatten=True)), f"max.{column}"
+    return sorted(_plain(files[name].drop_null()), reverse=True) if name in files.column_names else []
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from jobs.epoch.context import Context
 from jobs.epoch.cursor import Cursor, moved

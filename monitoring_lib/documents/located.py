@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -156,13 +157,20 @@ class _Builder:
         return node.value
 
 
+@lru_cache(maxsize=256)
+def _composed(text: str) -> yaml.Node | None:
+    """The nodes of a text, which nobody changes: a process that does step after step reads the same files each time."""
+    node: yaml.Node | None = yaml.compose(text, Loader=_Loader)
+    return node
+
+
 def read(path: FilePath, file: str) -> tuple[Located | None, list[Fault]]:
     """One YAML file, called `file` in messages; an empty one is an empty mapping."""
     try:
         content = path.read_bytes()
         if len(content) > LARGEST_FILE:
             raise _RefusedError(None, f"has {len(content)} bytes, more than {LARGEST_FILE}", "is it a data file?")
-        node = yaml.compose(content.decode("utf-8-sig"), Loader=_Loader)
+        node = _composed(content.decode("utf-8-sig"))
         builder = _Builder(file)
         value = {} if node is None else builder.build(node, ())
         if not isinstance(value, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal
 
 import pyarrow as pa
@@ -87,7 +88,7 @@ class Table:
         """Site tables are bulk and written by Spark; the coordinator's are small and need no JVM."""
         return "spark" if self.at_sites else "delta-rs"
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(name, column.kind.arrow, column.nullable) for name, column in self.columns.items()])
 

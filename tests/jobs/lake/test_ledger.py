@@ -51,6 +51,23 @@ def test_a_correction_is_sealed_over_the_old_one_and_both_stay(ledger: Ledger) -
     assert [seal.write for seal in ledger.revisions("s", "m")] == ["mine", "better"]
 
 
+def test_the_newest_epoch_is_found_however_many_seals_of_others_came_since(ledger: Ledger) -> None:
+    assert ledger.last("s", "m") is None
+    assert ledger.last_sealed("s") is None
+    parent = ""
+    for epoch in range(3):
+        one = seal_of(epoch, f"m {epoch}", parent)
+        ledger.seal([one], LENGTH)
+        parent = one.digest
+    for epoch in range(40, 120, 2):
+        ledger.seal([replace(seal_of(epoch, f"other {epoch}", ""), source="t")], LENGTH)
+    ledger.seal([replace(seal_of(1, "better", seal_of(0, "m 0", "").digest), revision=1)], LENGTH)
+    last = ledger.last("s", "m")
+    assert last is not None
+    assert (last.epoch_start, last.write) == (2 * LENGTH, "m 2")
+    assert (ledger.last_sealed("s"), ledger.last_sealed("t")) == (2 * LENGTH, 118 * LENGTH)
+
+
 def test_a_seal_whose_parent_was_sealed_anew_is_refused(ledger: Ledger) -> None:
     first = seal_of(0, "mine", "")
     ledger.seal([first], LENGTH)

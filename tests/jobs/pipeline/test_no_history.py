@@ -12,15 +12,20 @@ import pytest
 from deltalake import DeltaTable
 
 from benchmarks._lake_reads import Watch
+from jobs.alerting import stale_chains
+from jobs.command.late import replays
 from jobs.epoch import memory
+from jobs.epoch.handover import Handover
+from jobs.epoch.late import earliest_taken
 from jobs.lake import ledger, store, upkeep
 from jobs.lake.conditions import RowCondition
 from monitoring_lib.tables import TABLES, Table
-from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
+from tests.jobs.sealed_home import BUSIEST, SOURCE, SealedHome, bought
 
 EARLY, LATE, MEASURED = 8, 32, 6
 DEAD = {"south": "silent"}
 MONITORS = (BUSIEST, BUSIEST | {"name": "recent", "window": "3h", "method": "margins"})
+AUTO = SOURCE | {"late": {"horizon": "1d", "revise": "auto"}}
 Read = Counter[tuple[str, str]]
 """Rows and files, by table."""
 
@@ -30,6 +35,8 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Read:
     """Counts the rows that are read; states are folded and tables checkpointed so often that a short chain is long."""
     monkeypatch.setattr(memory, "_MOST_EPOCHS", 3)
     monkeypatch.setattr(upkeep, "CHECKPOINT_EVERY", 4)
+    monkeypatch.setattr(stale_chains, "RECENT", 4)
+    monkeypatch.setattr(ledger, "_FIRST_LOOK", 4)
     found: Read = Counter()
     plain = store.scan
 
@@ -47,7 +54,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Read:
 def test_rows_and_files_read_by_an_epoch_stay_the_same_with_a_site_dead_since_the_third(
     tmp_path: Path, rows: Read
 ) -> None:
-    home = SealedHome(tmp_path, monitors=MONITORS)
+    home = SealedHome(tmp_path, monitors=MONITORS, source=AUTO)
     home.land(
         [event for hour in range(LATE + MEASURED) for event in bought(hour, north="aab" * (hour % 3), south="bcc")]
     )
@@ -59,6 +66,7 @@ def test_rows_and_files_read_by_an_epoch_stay_the_same_with_a_site_dead_since_th
         for epoch in range(first, first + MEASURED):
             rows.clear()
             watch.look()
+            look_for_late_rows(home, epoch)
             home.run(epoch, epoch + 1, missing=DEAD)
             opened = Counter({(name, "files"): count for name, count in watch.opened().items() if _is_counted(name)})
             found.append(Counter(rows) + opened)
@@ -80,6 +88,15 @@ def test_rows_and_files_read_by_an_epoch_stay_the_same_with_a_site_dead_since_th
     for kind in ("rows", "files"):
         before, after = (sum(count for key, count in one.items() if key[1] == kind) for one in found)
         assert after <= 1.2 * before, (kind, before, after, *found)
+
+
+def look_for_late_rows(home: SealedHome, epoch: int) -> None:
+    """As a landing and a run do it where the source says `revise: auto`; there are none."""
+    context = home.context()
+    source = context.config.source(home.name)
+    start = source.clock.start_of(epoch)
+    assert earliest_taken(context.lake, source) == start - 24 * source.epoch
+    assert replays(context, Handover.begin(home.name, source.clock, start, start + source.epoch, [])) == []
 
 
 def _is_counted(name: str) -> bool:

@@ -22,6 +22,7 @@ from monitoring_lib.protocols.topk.family import TopKMethod
 from monitoring_lib.protocols.topk.margins import Margins
 from monitoring_lib.protocols.topk.methods import METHODS
 from monitoring_lib.protocols.topk.question import TopK, TopKParams, within_share
+from monitoring_lib.states import keep, mark
 from monitoring_lib.topology import Star
 from tests.protocols.topk.driver import Run, ask_for, draw_scenario, run_scenario
 from tests.protocols.topk.test_promise import OPTIONS
@@ -39,6 +40,17 @@ def assert_close(run: Run, share: str) -> None:
 
 def kinds(run: Run) -> list[str]:
     return [message.kind for message in run.settled[-1].messages]
+
+
+def test_a_site_that_is_polled_in_an_epoch_without_events_has_nothing_to_store() -> None:
+    run = Run(Margins(ask_for(Margins, k=2, tolerance=40, totals="0.01")))
+    run.step({"x": {"a": 50, "b": 30}, "y": {"a": 20, "c": 3}, "z": {"d": 1}})
+    for _ in range(2):
+        run.step({})
+    states = {node: (state, mark(state, [])) for node, state in run.network.sites.states.items()}
+    run.step({})
+    assert kinds(run).count("polled") == len(states)
+    assert [keep(state, stored) for state, stored in states.values()] == [None] * len(states)
 
 
 @pytest.mark.slow

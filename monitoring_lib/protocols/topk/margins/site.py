@@ -91,7 +91,8 @@ class MarginsSite(SiteRole[MarginsSiteState]):
             if isinstance(letter, Enquiry):
                 yield Post(COORDINATOR, self._answer(state, letter.names), "asked")
             elif isinstance(letter, Poll):
-                self._track(state, letter.names)
+                for name in letter.names:
+                    state.widths.drop(name)
                 yield Post(COORDINATOR, Polled(self._tell(state, letter.names).values), "polled")
             elif isinstance(letter, Lower):
                 yield Post(COORDINATOR, self._lower(state, letter.threshold), "threshold lowered")
