@@ -19,11 +19,13 @@ were killed before they told anything; later only `farwatch status` and `maintai
 def recently_stale(lake: Lake, source: Source, monitor: Monitor, start: int) -> Stale | None:
     """Where the chain is stale, for a run from `start` on.
 
-    As long as nobody was told that it is, only what came since the last seals before the run is looked at.
+    As long as nobody was told that it is, only what came since the last epochs before the run were first sealed is
+    looked at: a landing may have come between the first seal of an epoch and its last revision.
     """
-    before, since = lake.ledger.seals(source.name, monitor.name, start - RECENT * source.epoch, start), None
-    if before and not open_alerts(lake, monitor, "chain stale"):
-        touched = lake.ledger.touched_since(source.name, monitor.name, min(seal.version for seal in before))
+    near = lake.ledger.revisions(source.name, monitor.name, start - RECENT * source.epoch)
+    versions, since = [seal.version for seal in near if seal.epoch_start < start], None
+    if versions and not open_alerts(lake, monitor, "chain stale"):
+        touched = lake.ledger.touched_since(source.name, monitor.name, min(versions))
         if touched is None:
             return None
         since = touched - source.epoch

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
+from jobs.alerting.stale_chains import RECENT
 from jobs.epoch.handover import Handover
 from jobs.lake import ledger, store
 from jobs.verbs.alert import alert
@@ -158,6 +159,12 @@ def test_a_chain_that_became_stale_is_told_by_a_later_run_where_those_between_we
     for epoch in range(LONG, LONG + 3):
         long_chain.run(epoch, epoch + 1)  # and killed before it alerts
     assert told_by_next(long_chain, LONG + 3) == [("opened", "chain stale")]
+
+
+def test_rows_that_came_late_are_found_behind_epochs_that_were_revised_since(long_chain: SealedHome) -> None:
+    long_chain.land(bought(20, north="z"))
+    long_chain.run(LONG - RECENT - 5, LONG, revise="for another reason")  # and killed before it alerts
+    assert told_by_next(long_chain, LONG) == [("opened", "chain stale")]
 
 
 def test_a_revision_without_what_follows_it_makes_a_long_chain_stale(long_chain: SealedHome) -> None:
