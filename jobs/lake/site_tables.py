@@ -16,6 +16,8 @@ from monitoring_lib.tables import Kind, Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_MOST_SENT = 32_000_000
+"""Bytes of rows that are sent to Spark at once: they travel in the plan, and a server takes no message above 128 MB."""
 _PROPERTIES = {
     "delta.enableDeletionVectors": "false",
     "delta.dataSkippingStatsColumns": "epoch_start",
@@ -133,8 +135,11 @@ class SiteTables:
         return told.cast(pa.schema([*kinds.items(), ("payload_bytes", pa.int64())]))
 
     def append_rows(self, table: Table, rows: pa.Table) -> None:
-        """Appends rows that are in this process, all of them in one commit."""
-        self.append(table, to_frame(self.spark, rows).coalesce(1))
+        """Appends rows that are in this process, in one commit, or in several where they are many."""
+        commits = 1 + rows.nbytes // _MOST_SENT
+        size = -(-rows.num_rows // commits)
+        for first in range(0, rows.num_rows, size):
+            self.append(table, to_frame(self.spark, rows.slice(first, size)).coalesce(1))
 
 
 def _text(words: str) -> str:

@@ -10,8 +10,13 @@ from pathlib import Path
 from monitoring_lib.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
+# Out of memory, Spark may lose the thread that hands out tasks, and its callers wait for ever: better the process ends.
+_ALWAYS = "-XX:+ExitOnOutOfMemoryError -Duser.timezone=UTC"
 # Fewer optimisations and the plainest collector: a session is up in half the time, and an epoch is short.
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -Duser.timezone=UTC"
+QUICK_START = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto {_ALWAYS}"
+SENT_ALONG = {"spark.sql.session.localRelationCacheThreshold": str(64 << 20)}
+"""Rows of a client up to this size travel in the plan. Larger ones stay in a Connect server's memory as long as the
+session lives; above Spark's own limit of 1 MB, a long backfill would fill it."""
 
 
 OTHER_SPARK = ("SPARK_HOME", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "MASTER")
@@ -59,10 +64,11 @@ def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, optimis
         # Spark's own ports (blocks, files, remote calls) ask for a secret too: in one process Spark makes it by itself.
         "spark.authenticate": "true",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC" if optimised else QUICK_START,
+        "spark.driver.extraJavaOptions": _ALWAYS if optimised else QUICK_START,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        **SENT_ALONG,
     }
     return options | dict(extra or {})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from jobs.spark.options import OTHER_SPARK, spark_environment, spark_options
+from jobs.spark.options import OTHER_SPARK, SENT_ALONG, spark_environment, spark_options
 from jobs.spark.token import authorised, split_token
 from monitoring_lib.config.settings import Spark
 from monitoring_lib.errors import ConfigError, SparkUnavailable
@@ -60,7 +60,7 @@ def _attached(remote: str, token: str, home: Path, settings: Spark) -> SparkSess
     try:
         session = SparkSession.builder.remote(authorised(_shared(remote, home), token)).getOrCreate()
         session.client.set_retry_policies([DefaultPolicy(**_RETRIES)])
-        for name, value in settings.options.items():
+        for name, value in {**SENT_ALONG, **settings.options}.items():
             if name.startswith("spark.sql."):  # the others are the server's own
                 session.conf.set(name, value)
     except PySparkException as error:
