@@ -31,7 +31,7 @@ class Places:
         """Whether the sites observe in Spark's tasks: where what arrives, or what they remember, is large."""
         wish = self.context.config.settings.sites_run
         small = wish == "process" or (
-            wish == "auto" and self._arrives_little(run, method) and _past_bytes(run) <= _SMALL_STATES
+            wish == "auto" and self._arrives_little(run, method) and _remembers_little(run, _past_bytes(run))
         )
         return not small
 
@@ -44,7 +44,7 @@ class Places:
         if wish != "auto":
             return wish == "spark"
         arrives_little = len(run.numbers) == 1 or self._arrives_little(run, method)
-        return not (arrives_little and self.state_bytes(run, observed) <= _SMALL_STATES)
+        return not (arrives_little and _remembers_little(run, self.state_bytes(run, observed)))
 
     def state_bytes(self, run: MonitorRun, observed: str) -> int:
         """Of the rows that states are restored from, with those under `observed`, which are not sealed yet."""
@@ -65,6 +65,11 @@ def _is_light(epoch: Mapping[str, Any]) -> bool:
     """Whether one process takes in an epoch's synopses sooner than a Spark job would."""
     in_columns = epoch["bytes"] >= epoch["rows"] * _LARGE_IMAGE
     return bool(epoch["bytes"] <= _SMALL_EPOCH * (6 if in_columns else 1))
+
+
+def _remembers_little(run: MonitorRun, state_bytes: int) -> bool:
+    """In a process a range restores its states once; in Spark's tasks every epoch and round restores them anew."""
+    return state_bytes <= (_SMALL_STATES if len(run.numbers) == 1 else _SMALL_RANGE)
 
 
 def _past_bytes(run: MonitorRun) -> int:
