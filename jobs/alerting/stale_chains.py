@@ -12,8 +12,8 @@ from monitoring_lib.config import Monitor, Source
 from monitoring_lib.tables import ALERTS
 
 RECENT = 24
-"""Epochs before a run. A chain that became stale since the first of them was sealed is found, also where the runs since
-were killed before they told anything; later only `farwatch status` and `maintain` tell it."""
+"""Epochs before a run that are looked back to. A chain that became stale since the first of them was sealed is found,
+also where the runs since were killed before they told anything; later only `farwatch status` and `maintain` tell it."""
 
 
 def recently_stale(lake: Lake, source: Source, monitor: Monitor, start: int) -> Stale | None:
