@@ -27,8 +27,6 @@ from monitoring_lib.synopses._window import MOST_ARRIVALS, WeightedTicks
 
 Reals = NDArray[np.float64]
 
-FOREVER = 1 << 62
-"""A horizon before which nothing lies."""
 _SMALLEST_ERROR = 1e-5
 
 
@@ -96,7 +94,11 @@ class Counters(Image):
 
 @dataclass(slots=True)
 class Ladder(Counters):
-    """Counters whose ticks are kept on a ladder.
+    """Counters whose ticks are kept on a ladder, which forgets what has left the window.
+
+    So its size follows the most events that a cell had in a window, not those that it ever had. A ladder that grows
+    late has lost ticks from before its window, and the first event's stands for them: whether such a counter was fed
+    one by one or in bulk may show in its image, but in no answer.
 
     Merging replays each part as half of every bucket at its start and half at its end (a bucket of one at its end).
     With `error` the relative error of one counter, after h levels of merges::
@@ -139,17 +141,11 @@ class Ladder(Counters):
     def doubt(self) -> float:
         return 0.0
 
-    @property
-    def forgets(self) -> bool:
-        """Whether ticks may leave the top rung once they are older than the horizon."""
-        return False
-
     def insert(self, base: int, width: int, columns: CellColumns, arrivals: WeightedTicks, horizon: int) -> None:
-        kept = horizon if self.forgets else FOREVER
         ticks, weights = arrivals.ticks, arrivals.weights
         done = 0
         while True:
-            state = (done, kept, self.count, self.first, self.rings)
+            state = (done, horizon, self.count, self.first, self.rings)
             if weights is None:
                 done = insert_each(columns, base, width, ticks, *state)
             else:
@@ -188,7 +184,7 @@ class Ladder(Counters):
         model = banks[0]
         together, starts = _gathered([bank.log(edge, edge) for bank in banks])
         events = int(totals(together, starts).max())
-        layers = max(2, *(bank.rings.shape[0] for bank in banks if bank.forgets), _layers(events, model.rings.shape[2]))
+        layers = max(2, *(bank.rings.shape[0] for bank in banks), _layers(events, model.rings.shape[2]))
         count, first = np.zeros(model.cells, np.int64), np.zeros(model.cells, np.int64)
         rings = np.zeros((layers, *model.rings.shape[1:]), np.int64)
         fill(together, starts, edge, count, first, rings)

@@ -35,10 +35,6 @@ class Waves(Ladder):
     def error(self) -> float:
         return 1 / (2 * int(self.rings.shape[2]) - 1)
 
-    @property
-    def forgets(self) -> bool:
-        return True
-
     def tally(self, cutoff: int) -> Counted:
         low, high = np.empty(self.cells), np.empty(self.cells)
         _tally(self.count, self.first, self.rings, cutoff, low, high)

@@ -75,8 +75,7 @@ class EcmSketch(Ecm, tag=14, version=1):
 class EcmWaveSketch(Ecm, tag=15, version=1):
     """An ECM sketch over deterministic waves: the guarantee of `EcmSketch`, with rungs laid out beforehand.
 
-    It needs an upper bound of the arrivals in a window (a cell that gets more adds rungs), and in return its size
-    grows with the window's arrivals and not with those ever seen: the kind for streams without end.
+    It is made for an upper bound of the arrivals in a window; a cell that gets more adds rungs.
     """
 
     rows: HashRows

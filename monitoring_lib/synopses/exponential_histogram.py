@@ -18,18 +18,16 @@ from monitoring_lib.synopses._window_counter import WindowCounter
 
 @dataclass(slots=True)
 class Histograms(Ladder):
-    """Exponential histograms side by side, read off a ladder that forgets nothing."""
+    """Exponential histograms side by side, read off a ladder."""
 
     most_ones: int
     """Buckets of size 1 that are kept; of every other size half as many (rounded up) and one."""
 
     def __post_init__(self) -> None:
         Ladder.__post_init__(self)
-        layers, _, slots = self.rings.shape
+        slots = self.rings.shape[2]
         if self.most_ones < 1 or 2 * slots < self.most_ones + 3:
             raise ValueError(f"most_ones: {self.most_ones} buckets cannot be kept in {slots} slots")
-        if self.count.max() >> (layers - 2) > 2 * slots:
-            raise ValueError(f"count: {self.count.max()} events do not fit {layers} layers of {slots} slots")
 
     @classmethod
     def for_error(cls, error: float, cells: int) -> Histograms:
@@ -47,14 +45,14 @@ class Histograms(Ladder):
         return self._stretched(estimate, least, most)
 
     def buckets(self, cell: int = 0) -> list[tuple[int, int, int]]:
-        """The buckets of one histogram, newest first: size, tick of the start, tick of the end."""
+        """The buckets of one histogram that are not forgotten, newest first: size, tick of the start, of the end."""
         found = _buckets(self.count, self.first, self.rings, self.most_ones, cell)
         return [(int(size), int(start), int(end)) for size, start, end in found]
 
     def log(self, edge: int, origin: int) -> tuple[Ints, Ints]:
-        most = int(self.count.max())
-        buckets = min(most, self.most_ones + (self.most_ones // 2 + 2) * most.bit_length())
-        logs = empty_log(self.cells, 2 * buckets)
+        layers, cells, slots = self.rings.shape
+        buckets = min(int(self.count.max()), layers * slots)  # the end of each has a slot of its own
+        logs = empty_log(cells, 2 * buckets)
         lengths = np.zeros(self.cells, np.int64)
         _log(self.count, self.first, self.rings, self.most_ones, edge, origin, logs, lengths)
         return logs, lengths
@@ -107,8 +105,17 @@ def _kept(formed: Any, most: Any) -> Any:
 
 
 @numba.njit(inline="always")
-def _start_tick(number: Any, cell: Any, first: Any, rings: Any) -> Any:
-    return tick_of(number, cell, rings) if number > 0 else first[cell]
+def _is_forgotten(number: Any, total: Any, rings: Any) -> Any:
+    """Whether a bucket's end has left the top rung: it is outside every range then. Lower rungs keep all ends."""
+    top = rings.shape[0] - 2
+    return (total >> top) - (number >> top) >= 2 * rings.shape[2]
+
+
+@numba.njit(inline="always")
+def _start_tick(number: Any, cell: Any, count: Any, first: Any, rings: Any) -> Any:
+    if number <= 0 or _is_forgotten(number, count[cell], rings):
+        return first[cell]
+    return tick_of(number, cell, rings)
 
 
 @numba.njit(cache=True)
@@ -122,13 +129,14 @@ def _tally(
             continue
         power, cap = 0, most_ones
         kept = _kept(formed, cap)
-        while _start_tick(number - (kept << power), cell, first, rings) > cutoff:  # this size is inside as a whole
+        # While this size is inside as a whole:
+        while _start_tick(number - (kept << power), cell, count, first, rings) > cutoff:
             number -= kept << power
             formed = (formed - kept) >> 1
             power, cap = power + 1, (most_ones + 1) // 2 + 1
             kept = _kept(formed, cap)
         size = 1 << power
-        while _start_tick(number - size, cell, first, rings) > cutoff:
+        while _start_tick(number - size, cell, count, first, rings) > cutoff:
             number -= size
         inside = count[cell] - number
         if tick_of(number, cell, rings) <= cutoff:
@@ -151,7 +159,7 @@ def _log(count: Any, first: Any, rings: Any, most_ones: Any, edge: Any, origin: 
             kept = _kept(formed, cap)
             for _ in range(kept):
                 number -= 1 << power
-                start = _start_tick(number, cell, first, rings)
+                start = _start_tick(number, cell, count, first, rings)
                 logs[cell, used] = packed(end, max(0, power - 1), origin)
                 used += 1
                 if power > 0 and start > edge:
@@ -167,15 +175,17 @@ def _log(count: Any, first: Any, rings: Any, most_ones: Any, edge: Any, origin: 
 
 @numba.njit(cache=True)
 def _buckets(count: Any, first: Any, rings: Any, most_ones: Any, cell: Any) -> Any:
-    found = []
+    found: list[tuple[Any, Any, Any]] = []
     number = formed = count[cell]
     power, cap = 0, most_ones
     while number > 0:
         kept = _kept(formed, cap)
         for _ in range(kept):
+            if _is_forgotten(number, count[cell], rings):
+                return found
             end = tick_of(number, cell, rings)
             number -= 1 << power
-            found.append((1 << power, _start_tick(number, cell, first, rings), end))
+            found.append((1 << power, _start_tick(number, cell, count, first, rings), end))
         formed = (formed - kept) >> 1
         power, cap = power + 1, (most_ones + 1) // 2 + 1
     return found

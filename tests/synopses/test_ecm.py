@@ -143,15 +143,30 @@ def test_the_last_arrivals_are_counted_by_item(make: Any) -> None:
         assert (truth <= high).all()
 
 
+def bulk_and_singles(make: Any, ticks: np.ndarray, basis: str) -> tuple[Any, Any]:
+    items, weights, _ = stream(6, len(ticks))
+    bulk, single = make(0.3, 0.7, basis=basis), make(0.3, 0.7, basis=basis)
+    bulk.update(items, weights, ticks=ticks if basis == "time" else None)
+    for item, tick in zip(np.repeat(items, weights), np.repeat(ticks, weights), strict=True):
+        single.update([item], ticks=tick if basis == "time" else None)
+    return bulk, single
+
+
 @every
 def test_a_bulk_is_its_single_events_to_the_byte(make: Any) -> None:
-    items, weights, ticks = stream(6, 300)
     for basis in ("time", "count"):
-        bulk, single = make(0.3, 0.7, basis=basis), make(0.3, 0.7, basis=basis)
-        bulk.update(items, weights, ticks=ticks if basis == "time" else None)
-        for item, tick in zip(np.repeat(items, weights), np.repeat(ticks, weights), strict=True):
-            single.update([item], ticks=tick if basis == "time" else None)
+        bulk, single = bulk_and_singles(make, np.arange(300), basis)
         assert bulk.to_bytes() == single.to_bytes()
+
+
+@every
+def test_a_bulk_that_outlasts_the_window_answers_as_its_single_events(make: Any) -> None:
+    """What has left the window may be forgotten a little sooner or later; no range reaches it."""
+    for ticks in (np.arange(0, 3 * WINDOW, 5), np.sqrt(np.arange(600) * 15_000).astype(int)):
+        bulk, single = bulk_and_singles(make, ticks, "time")
+        for span in (1, 17, 300, WINDOW):
+            one, other = bulk.cells(span), single.cells(span)
+            assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
 
 
 @every

@@ -55,6 +55,28 @@ def test_buckets_are_those_of_the_plain_histogram(error: float) -> None:
         assert counter.buckets() == plain.buckets()
 
 
+@pytest.mark.parametrize("error", ERRORS)
+def test_what_has_left_the_window_is_forgotten_and_changes_no_answer(error: float) -> None:
+    """Against a plain histogram that forgets nothing: slow times, then faster ones, for which the ladder grows late."""
+    rng, window = np.random.default_rng(2), 60
+    counter = histogram(error, window)
+    plain, shapes = PlainHistogram(counter.counters.most_ones), []
+    for tick in range(1500):
+        weight = int(rng.integers(0, 4 if tick < 900 else 40))
+        counter.update([weight], ticks=tick)
+        for _ in range(weight):
+            plain.insert(tick)
+        shapes.append(counter.counters.rings.shape[0])
+        for span in {1, 7, window, int(rng.integers(1, window + 1))}:
+            assert counter.estimate(span, tick) == plain.estimate(tick - span)
+        buckets = counter.buckets()
+        inside = [bucket for bucket in plain.buckets() if bucket[1] > tick - window]
+        assert buckets[: len(inside)] == inside
+    assert shapes[300] == shapes[899]
+    assert shapes[899] <= shapes[1100] == shapes[-1]
+    assert sum(size for size, _, _ in counter.buckets()) < counter.window.arrived
+
+
 @pytest.mark.parametrize("name", streams(0))
 @pytest.mark.parametrize("error", ERRORS)
 def test_the_error_holds_for_every_range(error: float, name: str) -> None:

@@ -68,9 +68,7 @@ class SketchingSite(SiteRole[SketchingState]):
         names = candidates(state.sketches, list(state.recent), self.shares, now) if self.shares else []
         fresh = state.sketches.arrived != state.told.sketches.arrived
         letter = state.told.news(state.ahead if fresh else None, state.untold, names)
-        state.untold = Log()
-        if state.ahead is not None and state.ahead.equals(state.told.sketches):
-            state.ahead = None
+        state.ahead, state.untold = None, Log()  # what was told holds all events now
         if letter is not None:
             tree = moment.topology
             yield Post(tree.parents[state.node] if isinstance(tree, Tree) else COORDINATOR, letter, "what changed")

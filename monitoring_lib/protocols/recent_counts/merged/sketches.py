@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -67,25 +67,9 @@ class Sketches(Image, tag=10, version=1):
             made.kind(type(one)).append(one.copy())
         return made
 
-    def equals(self, other: Sketches) -> bool:
-        """Whether all that the other holds is the same, to the last counter."""
-        return _same(self, other)
-
     def changed_cells(self, before: Sketches) -> int:
         """How many counters differ from those of an earlier moment."""
         return sum(_changed(now.counters, then.counters) for now, then in zip(self.all, before.all, strict=True))
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray):
-        return np.array_equal(one, other)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if is_dataclass(one):
-        return type(one) is type(other) and all(
-            _same(getattr(one, part.name), getattr(other, part.name)) for part in fields(one)
-        )
-    return bool(one == other)
 
 
 def _hashes_of_numbers(log: Log) -> Words:
