@@ -19,7 +19,7 @@ from monitoring_lib.verbs import MEANINGS, VERBS
 UNANNOUNCED = "sealed_but_unannounced"
 """Key of the XCom with the monitors that a failed `seal` has sealed."""
 HEADLINE = ("epoch_start", "says", "partial", "sites", "missing_sites", "bytes", "shipping_bytes", "stale")
-"""What an asset event repeats of `farwatch query --json`, beside the first rows of the answer."""
+"""What an asset event repeats of `farwatch query --brief --json`, beside the first rows of the answer."""
 MOST_ROWS = 20
 
 
@@ -30,9 +30,10 @@ class StepOperator(FarwatchOperator):
     its form where both are given, else its data interval; a run without one (started by hand, without a logical date)
     covers the last interval that was complete when it was asked for.
 
-    `seal` ends its log with each sealed answer, as `farwatch query` prints it, links to the page with the answers, and
-    announces the monitor by an asset event that carries the headline of the answer. Airflow drops the events of a task
-    that fails: where some monitors were sealed and others not, `alert`, which runs in any case, announces them instead.
+    `seal` ends its log with each sealed answer, as `farwatch query --brief` prints it, links to the page with the
+    answers, and announces the monitor by an asset event that carries the headline of the answer. Airflow drops the
+    events of a task that fails: where some monitors were sealed and others not, `alert`, which runs in any case,
+    announces them instead.
     """
 
     template_fields: Sequence[str] = ()
@@ -106,7 +107,7 @@ class StepOperator(FarwatchOperator):
         """
         if not monitors:
             return []
-        code, output, reason = self._run(["query", *monitors, "--json"])
+        code, output, reason = self._run(["query", *monitors, "--brief", "--json"])
         if code and len(monitors) > 1:
             return [headline for monitor in monitors for headline in self._headlines([monitor])]
         if code:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jobs.alerting.rules import look_back, rule_troubles
-from jobs.alerting.stale_chains import RECENT, open_alerts, recently_stale
 from jobs.alerting.troubles import Key, Look, Trouble
 from jobs.epoch.chain import first_unsealed
 from jobs.epoch.context import Context
@@ -17,6 +16,7 @@ from jobs.input.quoting import without_content
 from jobs.lake import column_list
 from jobs.lake.seals import Seal
 from jobs.landing.findings import landing_findings
+from jobs.looking.recently_stale import RECENT, open_alerts, recently_stale
 from jobs.looking.traffic import traffic_of
 from jobs.terminal.wording import counted, printable, size
 from monitoring_lib.config import Monitor, Source

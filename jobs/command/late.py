@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jobs.alerting.stale_chains import recently_stale
 from jobs.epoch.context import Context
 from jobs.epoch.handover import Handover
 from jobs.epoch.replaying import end_of_chain
+from jobs.looking.recently_stale import recently_stale
 from jobs.terminal.console import say
 from monitoring_lib.config import Source
 from monitoring_lib.epochs import format_time

@@ -22,6 +22,7 @@ def query(
     ] = None,
     epoch: Epoch = None,
     history: Annotated[int, typer.Option(metavar="N", help="Also the last N epochs.")] = 0,
+    brief: Annotated[bool, typer.Option("--brief", help="Only the last epoch, nothing of its history.")] = False,
     node: Annotated[str | None, typer.Option(metavar="SITE", help="Only the view of this site, or of @node.")] = None,
     links: Annotated[bool, typer.Option("--links", help="Also what each link of the network carried.")] = False,
     point: Annotated[str | None, typer.Option(metavar="KEY", help="Ask the stored state about this key.")] = None,
@@ -47,8 +48,8 @@ def query(
     from jobs.looking import query
 
     query.run(
-        *(monitors or ()), epoch=epoch, history=history, sql=sql, node=node, links=links, point=point, range_=range_,
-        ask=ask, limit=limit, seconds=seconds, memory=memory, as_json=json,
+        *(monitors or ()), epoch=epoch, history=history, brief=brief, sql=sql, node=node, links=links, point=point,
+        range_=range_, ask=ask, limit=limit, seconds=seconds, memory=memory, as_json=json,
     )  # fmt: skip
 
 

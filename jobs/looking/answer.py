@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.epoch.chain import earliest
+from jobs.epoch.chain import cursor_of, earliest
 from jobs.epoch.checked import check_sealed
 from jobs.epoch.context import Context
 from jobs.epoch.planning import OWED
@@ -14,7 +14,8 @@ from jobs.lake import Lake
 from jobs.lake.seals import Seal
 from jobs.looking.audited import Audited, audited_of
 from jobs.looking.owing import SetAside, set_aside_of
-from jobs.looking.sealed import SealedEpoch, find_epoch
+from jobs.looking.recently_stale import recently_stale
+from jobs.looking.sealed import SealedEpoch, find_epoch, last_epoch
 from jobs.looking.sealed_chain import landed_of
 from jobs.looking.staleness import Stale, stale_part
 from jobs.looking.stays import StayKey, stays
@@ -38,13 +39,18 @@ class Past:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """`rows` are the answer's, best rank first; `since` says for how long each has been in it."""
+    """`rows` are the answer's, best rank first; `since` says for how long each has been in it.
+
+    `since` and `so_far` are None where only the epoch itself was looked at.
+    """
 
     epoch: SealedEpoch
     rows: Sequence[dict[str, Any]]
-    since: dict[StayKey, int]
+    sites: int
+    """How many the monitor knew."""
+    since: Mapping[StayKey, int] | None
     traffic: Traffic
-    so_far: Traffic
+    so_far: Traffic | None
     stale: Stale | None
     """Set only if what is stale reaches this epoch."""
     config_changed: bool
@@ -85,12 +91,25 @@ def look(context: Context, monitor: str, time: str | None = None, history: int =
         epoch.source, monitor, epoch.whole, landed_of(lake, epoch.source.name), earliest(epoch.source, epoch.monitor)
     )
     return ShownAnswer(
-        epoch, rows, stays(lake, epoch, wanted),
+        epoch, rows, len(epoch.chain.sites), stays(lake, epoch, wanted),
         traffic_of(lake, epoch.seal, [epoch.seal])[epoch.seal.epoch_start], traffic_so_far(lake, epoch),
         stale if stale is not None and stale.first <= epoch.seal.epoch_start else None,
         epoch.seal.config_digest != context.config.digest_of(epoch.monitor),
         _past(lake, epoch, history), set_aside_of(lake, epoch.source, epoch.seal),
         audited_of(lake, epoch.source.name, monitor, epoch.whole),
+    )  # fmt: skip
+
+
+def look_briefly(context: Context, monitor: str) -> ShownAnswer:
+    """The last sealed epoch alone: no more is read where the chain is long."""
+    epoch, lake = last_epoch(context, monitor), context.lake
+    start = epoch.seal.epoch_start
+    return ShownAnswer(
+        epoch, _answers(lake, epoch, [epoch.seal])[start], len(cursor_of(lake, epoch.seal).members), None,
+        traffic_of(lake, epoch.seal, [epoch.seal])[start], None,
+        recently_stale(lake, epoch.source, epoch.monitor, start),
+        epoch.seal.config_digest != context.config.digest_of(epoch.monitor),
+        set_aside=set_aside_of(lake, epoch.source, epoch.seal),
     )  # fmt: skip
 
 

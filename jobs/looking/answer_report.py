@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from jobs.looking import printing
 from jobs.looking.answer import Past, ShownAnswer
 from jobs.looking.answer_tables import answer_tables, rows_at_the_end
-from jobs.looking.traffic import LinkTraffic
+from jobs.looking.sealed import SealedEpoch
+from jobs.looking.traffic import LinkTraffic, Traffic
 from jobs.terminal.wording import bounds, counted, listed, printable, size
 from monitoring_lib.epochs import format_duration, format_time
 
@@ -54,8 +55,8 @@ def _parts(look: ShownAnswer) -> Iterator[RenderableType]:
     yield from answer_tables(look)
     yield Text(promise_line(look), "green" if not look.epoch.seal.missing_sites else "yellow")
     yield Text(f"that is: {look.epoch.meaning}", "dim")
-    if len(look.epoch.chain) > 1:
-        yield Text(_so_far(look), "dim")
+    if look.so_far is not None and len(look.epoch.chain) > 1:
+        yield Text(_so_far(look.epoch, look.so_far), "dim")
     if look.audited is not None:
         yield Text(look.audited.text, "dim" if look.audited.kept == look.audited.epochs else "red")
     for warning in _warnings(look):
@@ -64,8 +65,8 @@ def _parts(look: ShownAnswer) -> Iterator[RenderableType]:
 
 def promise_line(look: ShownAnswer) -> str:
     """The promise, who took part, the epoch, and what crossed: one line wherever an answer is told."""
-    epoch, seal = look.epoch, look.epoch.seal
-    known, missing = len(epoch.chain.sites), seal.missing_sites
+    seal = look.epoch.seal
+    known, missing = look.sites, seal.missing_sites
     parts = [_promise(look), f"{known - len(missing):,} of {counted(known, 'site')}"]
     if missing:
         parts[-1] += f" (missing: {listed(missing)})"
@@ -104,9 +105,8 @@ def _head(look: ShownAnswer) -> Iterator[RenderableType]:
     yield Text.assemble((name, "bold"), f": {about}")
 
 
-def _so_far(look: ShownAnswer) -> str:
-    chain = look.epoch.chain
-    return f"since {format_time(int(chain.starts[0]))}, in {len(chain):,} epochs: {look.so_far.text}"
+def _so_far(epoch: SealedEpoch, sent: Traffic) -> str:
+    return f"since {format_time(int(epoch.chain.starts[0]))}, in {len(epoch.chain):,} epochs: {sent.text}"
 
 
 def _warnings(look: ShownAnswer) -> Iterator[str]:
@@ -163,10 +163,10 @@ def to_plain(look: ShownAnswer) -> dict[str, Any]:
         "epoch_end": format_time(seal.epoch_start + epoch.source.epoch), "revision": seal.revision,
         "reason": seal.reason, "promise": epoch.promise, "meaning": epoch.meaning, "partial": look.is_partial,
         "says": _promise(look), "owed": [one.to_plain() for one in look.set_aside],
-        "sites": len(epoch.chain.sites), "missing_sites": list(seal.missing_sites),
+        "sites": look.sites, "missing_sites": list(seal.missing_sites),
         "answers": [plain_row(row, look) for row in look.rows],
         "bytes": look.traffic.bytes, "shipping_bytes": look.traffic.shipping,
-        "so_far": {
+        "so_far": None if look.so_far is None else {
             "epochs": len(epoch.chain), "bytes": look.so_far.bytes, "shipping_bytes": look.so_far.shipping
         },
         "stale": None if look.stale is None else {
@@ -189,7 +189,7 @@ def to_plain(look: ShownAnswer) -> dict[str, Any]:
 def plain_row(row: dict[str, Any], look: ShownAnswer | None = None) -> dict[str, Any]:
     names = ("rank", "key", "estimate", "low", "high", "confidence", "partial", "node", "tick")
     found = {name: row[name] for name in names}
-    if look is not None:
+    if look is not None and look.since is not None:
         stay = look.since.get((row["node"], row["key"]))
         found["since"] = None if stay is None or row["rank"] is None else format_time(stay)
     return found

@@ -80,6 +80,7 @@ def _table(rows: AnswerRows, look: ShownAnswer | None = None, ticks: bool = Fals
     """The columns that these rows need."""
     from rich.text import Text
 
+    since = None if look is None else look.since
     ranked = any(row["rank"] is not None for row in rows)
     nodes = len({row["node"] for row in rows}) > 1
     keys = any(row["key"] for row in rows)
@@ -87,11 +88,11 @@ def _table(rows: AnswerRows, look: ShownAnswer | None = None, ticks: bool = Fals
     titles = [
         *(["tick"] if ticks else []), *(["node"] if nodes else []), *(["rank"] if ranked else []),
         *(["item" if ranked else "key"] if keys else []), "estimate", "low..high",
-        *(["since"] if ranked and look is not None else []), *(["partial"] if parts else []),
+        *(["since"] if ranked and since is not None else []), *(["partial"] if parts else []),
     ]  # fmt: skip
     found = printing.table(*titles, right=_RIGHT)
     for row in rows:
-        stay = look.since.get((row["node"], row["key"])) if look is not None else None
+        stay = None if since is None else since.get((row["node"], row["key"]))
         cells = {
             "tick": format_time(to_microseconds(row["tick"])), "node": printable(_name(row["node"])),
             "rank": str(row["rank"] or ""), "item": printable(row["key"]), "key": printable(row["key"]),

@@ -14,7 +14,7 @@ from monitoring_lib.network import node_of_site
 
 
 def run(
-    *monitors: str, epoch: str | None = None, history: int = 0, sql: str | None = None,
+    *monitors: str, epoch: str | None = None, history: int = 0, brief: bool = False, sql: str | None = None,
     node: str | None = None, links: bool = False, point: str | None = None, range_: str | None = None,
     ask: str | None = None, limit: int = 10_000, seconds: float = 60, memory: str = "2GiB", as_json: bool = False,
 ) -> None:  # fmt: skip
@@ -22,10 +22,12 @@ def run(
     if bool(monitors) == (sql is not None):
         raise UsageError("name a monitor, or ask by --sql 'SELECT …'; `farwatch status` lists the monitors")
     looks_up = point is not None or range_ is not None or ask is not None
-    if sql is not None and (epoch is not None or history or node or links or looks_up):
+    if sql is not None and (epoch is not None or history or brief or node or links or looks_up):
         raise UsageError("--epoch, --history and the like belong to a monitor; write a WHERE into the SQL instead")
     if history < 0:
         raise UsageError(f"--history {history}: write a number of epochs, 1 or more")
+    if brief and (epoch is not None or history or looks_up):
+        raise UsageError("--brief shows the last sealed epoch: leave out --epoch, --history, --point, --range, --ask")
     context = Context.from_environment()
     wanted = None if node is None else node if node.startswith("@") else node_of_site(node)
     if sql is not None:
@@ -47,10 +49,12 @@ def run(
         looking_up.show(found_epoch, asked, answers, as_json)
         return
     from jobs.looking import answer_report
-    from jobs.looking.answer import look
+    from jobs.looking.answer import look, look_briefly
     from jobs.looking.traffic import loads_of
 
-    found = [look(context, monitor, epoch, history) for monitor in monitors]
+    found = [
+        look_briefly(context, monitor) if brief else look(context, monitor, epoch, history) for monitor in monitors
+    ]
     loads = [loads_of(context.lake, one.epoch) if links else None for one in found]
     answer_report.show([one if wanted is None else one.of_node(wanted) for one in found], as_json, loads)
 

@@ -27,7 +27,10 @@ from monitoring_lib.protocols import find_method, find_question
 
 @dataclass(frozen=True)
 class SealedEpoch:
-    """`chain` is the chain of current seals up to the epoch, that one included; `whole` goes on to the last."""
+    """`chain` is the chain of current seals up to the epoch, that one included; `whole` goes on to the last.
+
+    Of an epoch that is looked at briefly, both hold that epoch alone.
+    """
 
     source: Source
     monitor: Monitor
@@ -91,6 +94,17 @@ def find_epoch(context: Context, name: str, time: str | None = None) -> SealedEp
         raise NotNow(_not_sealed(source, monitor, starts, start))
     [seal] = context.lake.ledger.seals(source.name, name, start, start + 1)
     return SealedEpoch(source, monitor, seal, chain.until(start), chain)
+
+
+def last_epoch(context: Context, name: str) -> SealedEpoch:
+    """The last one, without the chain that led to it; NotNow if none is sealed."""
+    monitor = context.config.monitor(name)
+    source = context.config.source(monitor.source or "")
+    seal = context.lake.ledger.last(source.name, name)
+    if seal is None:
+        raise NotNow(_not_sealed(source, monitor, np.zeros(0, np.int64), source.origin))
+    alone = chain_of(context.lake, source.name, name, seal.epoch_start)
+    return SealedEpoch(source, monitor, seal, alone, alone)
 
 
 def _start(source: Source, time: str | None) -> int:

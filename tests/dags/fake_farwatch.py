@@ -30,7 +30,7 @@ def answer(monitor: str) -> dict[str, object]:
 def main() -> int:
     verb, *rest = sys.argv[1:]
     if verb == "query":
-        *monitors, _ = rest
+        *monitors, _, _ = rest
         found = [answer(monitor) for monitor in monitors]
         print(json.dumps(found if len(found) > 1 else found[0]))
         return 0

@@ -113,7 +113,7 @@ def answering(script: str) -> str:
     """The script, and an answer to whoever asks for one."""
     one = f"echo '{json.dumps(answer('WHICH'))}' | sed s/WHICH/"
     several = f'echo "[$({one}$2/), $({one}$3/)]"'
-    return f"if [ $1 = query ]; then if [ $3 = --json ]; then {one}$2/; else {several}; fi; else {script}; fi"
+    return f"if [ $1 = query ]; then if [ $3 = --brief ]; then {one}$2/; else {several}; fi; else {script}; fi"
 
 
 def is_running(name: str) -> bool:

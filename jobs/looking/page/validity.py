@@ -31,7 +31,7 @@ def why_valid(context: Context, look: ShownAnswer) -> list[dict[str, str]]:
 
 
 def _taking_part(look: ShownAnswer) -> str:
-    known, missing = len(look.epoch.chain.sites), len(look.epoch.seal.missing_sites)
+    known, missing = look.sites, len(look.epoch.seal.missing_sites)
     text = f"{known - missing:,} of {counted(known, 'site')} took part in the epoch."
     if missing:
         text += " The promise holds as of each missing site's last report."

@@ -11,7 +11,7 @@ import pytest
 
 from jobs.epoch.asked_then import source_then
 from jobs.looking import query
-from jobs.looking.answer import ShownAnswer, look
+from jobs.looking.answer import ShownAnswer, look, look_briefly
 from jobs.looking.answer_report import promise_line, to_plain
 from monitoring_lib.epochs import format_time
 from monitoring_lib.errors import NotNow, UsageError
@@ -54,6 +54,7 @@ def looked(home: SealedHome, time: str | None = None, history: int = 0, monitor:
 
 
 def since(found: ShownAnswer) -> dict[str, str]:
+    assert found.since is not None
     return {key: format_time(start) for (_, key), start in found.since.items()}
 
 
@@ -303,6 +304,30 @@ def test_json_holds_the_same_for_machines(home: SealedHome, say: Say) -> None:
     assert found["so_far"]["bytes"] == sum(past["bytes"] for past in found["history"])
     assert (found["epoch_start"], found["epoch_end"]) == ("2020-01-01T02:00Z", "2020-01-01T03:00Z")
     assert (found["sites"], found["missing_sites"], found["stale"], found["partial"]) == (2, [], None, False)
+
+
+def test_a_brief_answer_is_the_last_one_without_its_history(home: SealedHome, say: Say) -> None:
+    whole, brief = (json.loads(say("busiest", as_json=True, brief=brief)) for brief in (False, True))
+    for row in whole["answers"]:
+        del row["since"]
+    differing = {name for name in whole if whole[name] != brief[name]}
+    assert differing == {"so_far", "text"}
+    assert brief["so_far"] is None
+    assert say("busiest", brief=True).splitlines() == [line.rstrip() for line in brief["text"]]
+    assert [line for line in whole["text"] if line not in brief["text"] and "since" not in line] == [
+        line for line in whole["text"] if line.startswith("   ")
+    ]
+    with pytest.raises(UsageError, match="--brief shows the last sealed epoch: leave out --epoch"):
+        say("busiest", brief=True, history=1)
+    with pytest.raises(NotNow, match="no epoch is sealed yet"):
+        look_briefly(SealedHome(home.home / "other").context(), "busiest")
+
+
+def test_a_brief_answer_says_that_its_chain_is_stale(home: SealedHome) -> None:
+    home.land(bought(1, north="z" * 30), "late.csv")
+    whole, brief = looked(home), look_briefly(home.context(), "busiest")
+    assert brief.stale is not None
+    assert brief.stale == whole.stale
 
 
 def test_an_epoch_without_any_events_has_an_empty_answer(tmp_path: Path) -> None:

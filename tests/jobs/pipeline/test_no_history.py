@@ -12,13 +12,14 @@ import pytest
 from deltalake import DeltaTable
 
 from benchmarks._lake_reads import Watch
-from jobs.alerting import stale_chains
 from jobs.command.late import replays
 from jobs.epoch import memory
 from jobs.epoch.handover import Handover
 from jobs.epoch.late import earliest_taken
 from jobs.lake import ledger, store, upkeep
 from jobs.lake.conditions import RowCondition
+from jobs.looking import recently_stale
+from jobs.looking.answer import look_briefly
 from monitoring_lib.tables import TABLES, Table
 from tests.jobs.sealed_home import BUSIEST, SOURCE, SealedHome, bought
 
@@ -35,7 +36,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Read:
     """Counts the rows that are read; states are folded and tables checkpointed so often that a short chain is long."""
     monkeypatch.setattr(memory, "_MOST_EPOCHS", 3)
     monkeypatch.setattr(upkeep, "CHECKPOINT_EVERY", 4)
-    monkeypatch.setattr(stale_chains, "RECENT", 4)
+    monkeypatch.setattr(recently_stale, "RECENT", 4)
     monkeypatch.setattr(ledger, "_FIRST_LOOK", 4)
     found: Read = Counter()
     plain = store.scan
@@ -68,6 +69,8 @@ def test_rows_and_files_read_by_an_epoch_stay_the_same_with_a_site_dead_since_th
             watch.look()
             look_for_late_rows(home, epoch)
             home.run(epoch, epoch + 1, missing=DEAD)
+            for monitor in MONITORS:  # as Airflow's log of `seal` ends
+                look_briefly(home.context(), monitor["name"])
             opened = Counter({(name, "files"): count for name, count in watch.opened().items() if _is_counted(name)})
             found.append(Counter(rows) + opened)
         return found

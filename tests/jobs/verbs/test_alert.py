@@ -14,9 +14,9 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from jobs.alerting.stale_chains import RECENT
 from jobs.epoch.handover import Handover
 from jobs.lake import ledger, store
+from jobs.looking.recently_stale import RECENT
 from jobs.verbs.alert import alert
 from monitoring_lib.tables import ALERTS, EPOCHS, VALIDATIONS, Table
 from tests.jobs.sealed_home import BUSIEST, SealedHome, bought
