@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
 
+from farwatch_airflow.commands import ByStandby, OwnProcess
 from monitoring_lib.errors import ExitCode
+from monitoring_lib.standby import CopyDiedError
 
 ENDINGS = {
     ExitCode.FAILED: "a promise or an expectation failed",
@@ -25,12 +24,10 @@ ENDINGS = {
 }
 REASON = "farwatch: "
 """How the command begins the sentence that says why it failed."""
-GRACE = 10.0
-"""Seconds between asking a command to end and ending it."""
 
 
 class FarwatchOperator(BaseOperator):
-    """Runs `farwatch` with `arguments` in a process group of its own; no shell is involved.
+    """Runs `farwatch` with `arguments`, by the process that stands by or in a process group of its own.
 
     What the command says on standard error is logged as it comes. The last line of its standard output is the result.
     A failure raises the sentence with which the command explained itself, so that it stands in the log once, and last:
@@ -48,7 +45,7 @@ class FarwatchOperator(BaseOperator):
         self.arguments = list(arguments)
         self.home = home
         self.env = dict(env or {})
-        self._process: subprocess.Popen[bytes] | None = None
+        self._running: OwnProcess | ByStandby | None = None
 
     def execute(self, context: Context) -> Any:
         code, output, reason = self._run(self.arguments)
@@ -59,45 +56,21 @@ class FarwatchOperator(BaseOperator):
 
     def on_kill(self) -> None:
         """Ends the command and all that it has started."""
-        process = self._process
-        if process is None or process.poll() is not None:
-            return
-        self.log.info("Ending the process group %s", process.pid)
-        os.killpg(process.pid, signal.SIGTERM)
-        deadline = time.monotonic() + GRACE
-        while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-        with contextlib.suppress(ProcessLookupError):  # no member of the group is left
-            os.killpg(process.pid, signal.SIGKILL)
+        if self._running is not None:
+            self.log.info("Ending farwatch")
+            self._running.end()
 
     def _run(self, arguments: Sequence[str]) -> tuple[int, str, str]:
         """Exit code, last line of standard output, and the command's own words about its failure."""
         command = ["farwatch", *arguments]
         self.log.info("Running %s", shlex.join(command))
         with tempfile.TemporaryFile() as output:
-            try:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.PIPE,
-                    cwd=self.home,
-                    env=os.environ | self.env,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise AirflowFailException(f"the command `farwatch` could not be started: {error}") from error
-            try:
-                assert self._process.stderr is not None
-                reason = self._log_lines(self._process.stderr)
-                code = self._process.wait()
-            except AirflowTaskTimeout:
-                self.on_kill()
-                raise AirflowFailException(
-                    f"farwatch {arguments[0]} took longer than {self.execution_timeout} and was ended"
-                ) from None
-            finally:
-                self._process.stderr.close()
+            given = command, os.environ | self.env, self.home, output
+            standing_by = ByStandby.begin(*given)
+            code, reason = (None, "") if standing_by is None else self._watch(standing_by, arguments[0])
+            if code is None:
+                code, reason = self._watch(OwnProcess.begin(*given), arguments[0])
+            assert code is not None  # a process of its own refuses nothing
             output.seek(0)
             *others, last = output.read().decode(errors="backslashreplace").splitlines() or [""]
         for line in others:
@@ -105,6 +78,23 @@ class FarwatchOperator(BaseOperator):
         if code == 0 and reason:
             self.log.info("%s", reason)
         return code, last, reason
+
+    def _watch(self, running: OwnProcess | ByStandby, name: str) -> tuple[int | None, str]:
+        """Exit code, None where the command was refused, and reason."""
+        self._running = running
+        try:
+            reason = self._log_lines(running.errors)
+            return running.wait(), reason
+        except CopyDiedError as error:
+            return ExitCode.RETRY, str(error)
+        except AirflowTaskTimeout:
+            self.on_kill()
+            raise AirflowFailException(
+                f"farwatch {name} took longer than {self.execution_timeout} and was ended"
+            ) from None
+        finally:
+            self._running = None
+            running.errors.close()
 
     def _log_lines(self, said: IO[bytes]) -> str:
         """Logs each line as it comes, but holds back the last sentence about a failure and what follows it."""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from jobs.local.servers import standby
-from jobs.terminal.standby import STANDBY, ask
+from monitoring_lib.standby import STANDBY, ask
 
 LONGEST_START = 240.0
 LONGEST = 300.0

@@ -8,21 +8,22 @@ from __future__ import annotations
 import os
 import sys
 
-from jobs.terminal.standby import STANDBY, ask
-from monitoring_lib.verbs import VERBS
+from monitoring_lib.standby import SERVED, STANDBY, CopyDiedError, ask
 
 _INTERRUPTED = 130
-_SERVED = (*VERBS, "query")
-"""What a stand-by is asked for: what the scheduler's tasks run over and over."""
+_WORTH_RETRYING = 3
 
 
 def main() -> None:
     address = os.environ.get(STANDBY)
-    if address and sys.argv[1:2] and sys.argv[1] in _SERVED:
+    if address and sys.argv[1:2] and sys.argv[1] in SERVED:
         try:
             code = ask(address, sys.argv, os.environ)
         except KeyboardInterrupt:
             code = _INTERRUPTED
+        except CopyDiedError as error:
+            print(f"farwatch: {error}", file=sys.stderr)
+            code = _WORTH_RETRYING
         if code is not None:
             sys.exit(code)
     from jobs.command.cli import main as here

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from jobs.terminal.standby import REFUSED
+from monitoring_lib.standby import REFUSED
 
 _PACKAGES = ("jobs", "monitoring_lib")
 _SIZE = struct.Struct("<I")
@@ -74,6 +74,9 @@ def changed_since(code: Mapping[str, int]) -> dict[str, int]:
 
 def serve_steps(requests: socket.socket, code: Mapping[str, int]) -> NoReturn:
     """Does what comes over the line to the stand-by, and says when it is idle again, until nothing more comes."""
+    from jobs.epoch.context import keep_tables
+
+    keep_tables()
     for _ in range(_MOST_STEPS):
         request = StepRequest.receive(requests)
         if request is None or not _do(request, code) or _peak() > _MOST_MEMORY:

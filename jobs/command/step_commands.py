@@ -55,8 +55,6 @@ def _add_step(name: str, text: str) -> None:
         handover = Handover.from_json(text).for_same(fresh) if text else fresh
         handover.local = _kept.pop(text, handover.local)
         _kept.clear()
-        if handover.local.lake is not None:
-            context.lake.go_on_with(handover.local.lake)
         if name == "gate":
             replay_late(context, handover)
         try:
@@ -66,7 +64,6 @@ def _add_step(name: str, text: str) -> None:
                 print(handover.to_json())
             raise
         print(handover.to_json())
-        handover.local.lake = context.lake
         _kept[handover.to_json()] = handover.local
 
 

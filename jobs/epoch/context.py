@@ -28,6 +28,22 @@ _BULK = 64 << 20
 
 
 @dataclass
+class _KeptTables:
+    """In a process that does one command after another: the tables that the one before has opened."""
+
+    kept: bool = False
+    last: Lake | None = None
+
+
+_tables = _KeptTables()
+
+
+def keep_tables() -> None:
+    """From now on a command of this process goes on with the tables that the one before has opened."""
+    _tables.kept = True
+
+
+@dataclass
 class Context:
     """A deployment as one process sees it. Relative paths start at `home`."""
 
@@ -38,7 +54,12 @@ class Context:
     def from_environment(cls) -> Context:
         home = Path(os.environ.get("FARWATCH_HOME", ".")).absolute()
         folder = Path(os.environ.get("FARWATCH_CONF", "conf"))
-        return cls(load(folder, os.environ.get("FARWATCH_ENV", "local")), home)
+        made = cls(load(folder, os.environ.get("FARWATCH_ENV", "local")), home)
+        if _tables.kept:
+            if _tables.last is not None:
+                made.lake.go_on_with(_tables.last)
+            _tables.last = made.lake
+        return made
 
     @cached_property
     def session(self) -> SparkSession:

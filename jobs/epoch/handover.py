@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from jobs.epoch.cursor import Cursor
     from jobs.epoch.plan import Plan
-    from jobs.lake import Lake
     from jobs.lake.conditions import RowCondition
     from monitoring_lib.network import Message
 
@@ -54,8 +53,6 @@ class Local:
     """By monitor, as the last epoch that was worked on leaves it."""
     resolved: bool = False
     """Whether `observe` and `resolve` have run here."""
-    lake: Lake | None = None
-    """With the tables that the step before has opened."""
 
 
 @dataclass

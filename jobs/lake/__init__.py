@@ -49,7 +49,7 @@ class Lake:
         self.recorded_before: dict[tuple[str, tuple[RowCondition, ...]], dict[Part, dict[str, Any]]] = {}
 
     def go_on_with(self, other: Lake) -> None:
-        """Takes over the tables that an earlier step of the same run has opened in this process."""
+        """Takes over the tables that an earlier command has opened in this process."""
         self.centre.go_on_with(other.centre)
         self.sites.go_on_with(other.sites)
 

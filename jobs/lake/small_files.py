@@ -28,7 +28,7 @@ _SMALL = 1 << 20
 _WHOLE = 1 << 17
 """Bytes of a file of which all columns are read at once; of a larger one only those that are asked for."""
 _MOST_KEPT = 64 << 20
-"""Bytes of rows that are kept of one table."""
+"""Bytes of rows that are kept of all tables together: a long range opens them once."""
 _BOUNDED = ("epoch_start", "monitor", "version")
 _ROUNDING = 1_000
 """Microseconds: Spark rounds the bounds of times to milliseconds."""
@@ -57,17 +57,25 @@ class _KeptTable:
     def of_file(self, file: Mapping[str, Any], folder: Path, table: Table, columns: Sequence[str]) -> pa.Table:
         """Its rows, with these columns at least."""
         path = file["path"]
+        rows = self.rows.get(path)
         wanted = table.schema.names if file["size_bytes"] <= _WHOLE else columns
-        known = self.rows[path].column_names if path in self.rows else ()
+        known = () if rows is None else rows.column_names
         missing = [name for name in wanted if name not in known]
         if missing:
-            if self.size > _MOST_KEPT:
-                self.rows.clear()
-                self.size, missing = 0, list(wanted)
+            if sum(kept.size for kept in _kept.values()) > _MOST_KEPT:
+                for kept in _kept.values():
+                    kept.forget()
+                rows, missing = None, list(wanted)
             read = _read(folder, file, table, missing)
             self.size += read.nbytes
-            self.rows[path] = _beside(self.rows[path], read) if path in self.rows else read
-        return self.rows[path]
+            rows = self.rows[path] = read if rows is None else _beside(rows, read)
+        assert rows is not None
+        return rows
+
+    def forget(self) -> None:
+        """Rows that are asked for again are read again."""
+        self.rows.clear()
+        self.size = 0
 
 
 _kept: dict[int, _KeptTable] = {}

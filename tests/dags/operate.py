@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +27,7 @@ from airflow.sdk.execution_time.timeout import timeout
 
 from farwatch_airflow import operators, steps
 from farwatch_airflow.timetable import EpochTimetable
+from monitoring_lib.standby import REFUSED, STANDBY
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("FAKE_FARWATCH", ".")
@@ -124,6 +128,49 @@ def is_running(name: str) -> bool:
     return True
 
 
+@contextmanager
+def standing_by(serve: Callable[[socket.socket, list[int]], None]) -> Iterator[None]:
+    """A stand-in for the process that stands by: `serve` is given where the answer goes, and the streams."""
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(FOLDER / "standby.sock"))
+        door.listen()
+
+        def hear() -> None:
+            line, _ = door.accept()
+            with line:
+                head, streams, _, _ = socket.recv_fds(line, 4, 3)
+                wanted = json.loads(line.recv(int.from_bytes(head, "little"), socket.MSG_WAITALL))
+                os.write(streams[2], f"asked for {wanted['arguments']} in {Path(wanted['folder']).name}\n".encode())
+                serve(line, streams)
+
+        threading.Thread(target=hear, daemon=True).start()
+        os.environ[STANDBY] = str(FOLDER / "standby.sock")
+        yield
+    del os.environ[STANDBY]
+    (FOLDER / "standby.sock").unlink()
+
+
+def answering_with(
+    answer: bytes, output: bytes = b"", errors: bytes = b""
+) -> Callable[[socket.socket, list[int]], None]:
+    def serve(line: socket.socket, streams: list[int]) -> None:
+        os.write(streams[1], output)
+        os.write(streams[2], errors)
+        for stream in streams:
+            os.close(stream)
+        line.sendall(answer)
+
+    return serve
+
+
+def waiting(line: socket.socket, streams: list[int]) -> None:
+    """Asks for an end, and waits for it."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    (FOLDER / "ended").write_bytes(line.recv(1))
+    for stream in streams:
+        os.close(stream)
+
+
 def gone(*names: str) -> bool:
     """Whether processes have ended; whoever inherits them may take a moment to notice."""
     deadline = time.monotonic() + 60
@@ -144,6 +191,19 @@ def main() -> None:
     found["died"] = plain("kill -9 $$")
     found["too long"] = interrupted(signal.SIGALRM)  # how Airflow's own timeout comes
     found["killed"] = interrupted(signal.SIGTERM)
+    with standing_by(answering_with(b"\0", b"one\nlast\n", b"two\n")):
+        found["by a stand-by"] = plain("exit 77")
+    with standing_by(answering_with(b"\2", errors=b"farwatch: no luck\n")):
+        found["failed by a stand-by"] = plain("exit 77")
+    with standing_by(answering_with(REFUSED)):
+        found["refused by a stand-by"] = plain("echo own")
+    with standing_by(answering_with(b"")):
+        found["died in a stand-by"] = plain("exit 77")
+    with standing_by(waiting):
+        found["killed in a stand-by"] = plain("exit 77")
+    os.environ[STANDBY] = str(FOLDER / "nobody.sock")
+    found["nobody stands by"] = plain("echo own")
+    del os.environ[STANDBY]
     odd = "--help $(touch never) ; {{ 1 }} 'x'"
     found["odd"] = step("gate", 'for a in "$@"; do echo "$a"; done >&2; echo {}', {}, revise=odd)
     previous = {("land", "return_value"): "of land", ("gate", "return_value"): "of gate"}

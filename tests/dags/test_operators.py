@@ -101,6 +101,35 @@ def test_every_sealed_monitor_is_announced_with_its_interval(found: Described) -
     assert announced(found["alert after all"]) == []
 
 
+def test_a_command_is_done_by_the_process_that_stands_by(found: Described) -> None:
+    asked = "asked for ['farwatch', 'query', 'a b']"
+    well, failed = found["by a stand-by"], found["failed by a stand-by"]
+    assert (well["result"], well["error"]) == ("last", None)
+    assert [line.rpartition(" in ")[0] or line for line in well["log"]] == [
+        "Running farwatch query 'a b'", asked, "two", "one", "last",
+    ]  # fmt: skip
+    assert failed["error"] == [
+        "AirflowFailException", "farwatch ended with exit code 2 (wrong use or configuration): no luck",
+    ]  # fmt: skip
+
+
+def test_a_command_that_the_stand_by_does_not_do_runs_in_a_process_of_its_own(found: Described) -> None:
+    assert found["refused by a stand-by"]["result"] == "own"
+    assert found["nobody stands by"]["result"] == "own"
+
+
+def test_a_command_whose_copy_of_the_stand_by_died_is_tried_again(found: Described) -> None:
+    assert found["died in a stand-by"]["error"] == [
+        "AirflowException",
+        "farwatch ended with exit code 3 (storage or Spark could not be had): the stand-by's process that ran this step"
+        " has died; try again",
+    ]  # fmt: skip
+
+
+def test_a_killed_task_ends_what_the_stand_by_does_for_it(found: Described) -> None:
+    assert found["killed in a stand-by"]["error"] == ["AirflowException", "farwatch was ended by SIGTERM"]
+
+
 def test_the_log_of_a_seal_ends_with_the_answers_as_query_prints_them(found: Described) -> None:
     assert [line for line in found["sealed"]["log"] if not line.startswith("Running")] == [
         "good: the answer",

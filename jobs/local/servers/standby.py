@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jobs.local.servers.process import Server
-from jobs.terminal.standby import STANDBY
+from monitoring_lib.standby import STANDBY
 
 
 def begin(folder: Path, environment: Mapping[str, str], *, outlive_us: bool = False) -> tuple[Server, dict[str, str]]:

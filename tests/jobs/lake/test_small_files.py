@@ -117,6 +117,14 @@ def test_no_more_is_kept_than_the_limit(store: Store, monkeypatch: pytest.Monkey
     assert len(small_files._known(fresh.opened(CURSORS)).rows) == 1
 
 
+def test_the_limit_is_one_for_all_tables(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = store.read(CURSORS)
+    monkeypatch.setattr(small_files, "_MOST_KEPT", before.nbytes - 1)
+    Store(store.root).read(CURSORS)
+    assert not small_files._known(store.opened(CURSORS)).rows
+    assert store.read(CURSORS).equals(before)
+
+
 def test_a_lost_file_is_told_as_the_engine_tells_it(store: Store) -> None:
     next(Path(store.root, CURSORS.name).glob("*.parquet")).unlink()
     with pytest.raises(DamagedTable, match=CURSORS.name):

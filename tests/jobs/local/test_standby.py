@@ -18,7 +18,7 @@ import pytest
 from jobs.command.standby_copy import changed_since
 from jobs.local.servers import standby
 from jobs.local.servers.process import Server
-from jobs.terminal.standby import STANDBY, connect
+from monitoring_lib.standby import STANDBY, connect
 from tests.jobs.pipeline.deployment import Deployment
 
 FARWATCH = Path(sys.executable).with_name("farwatch")

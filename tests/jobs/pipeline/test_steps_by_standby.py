@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobs.local.servers import standby
-from jobs.terminal.standby import STANDBY
+from monitoring_lib.standby import STANDBY
 from monitoring_lib.verbs import VERBS
 from tests.jobs.pipeline.deployment import BUSIEST, ONE_PARTITION, RECENT, Deployment, shopping
 
