@@ -46,6 +46,7 @@ class FarwatchOperator(BaseOperator):
         self.home = home
         self.env = dict(env or {})
         self._running: OwnProcess | ByStandby | None = None
+        self._killed = False
 
     def execute(self, context: Context) -> Any:
         code, output, reason = self._run(self.arguments)
@@ -56,6 +57,7 @@ class FarwatchOperator(BaseOperator):
 
     def on_kill(self) -> None:
         """Ends the command and all that it has started."""
+        self._killed = True
         if self._running is not None:
             self.log.info("Ending farwatch")
             self._running.end()
@@ -82,6 +84,8 @@ class FarwatchOperator(BaseOperator):
     def _watch(self, running: OwnProcess | ByStandby, name: str) -> tuple[int | None, str]:
         """Exit code, None where the command was refused, and reason."""
         self._running = running
+        if self._killed:  # while it was begun
+            running.end()
         try:
             reason = self._log_lines(running.errors)
             return running.wait(), reason
