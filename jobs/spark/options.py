@@ -54,6 +54,8 @@ def spark_options(home: Path, extra: Mapping[str, str] | None = None, *, optimis
         # With it a plain @udf over a Parquet scan hangs for ever (SPARK-58241).
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
+        # No line stands twice in a file: a dictionary of them would be begun and given up.
+        "spark.hadoop.parquet.enable.dictionary#line": "false",
         # Spark's default, INT96, is read as nanoseconds by others: the year 4000 would come back as 2246.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.warehouse.dir": (home / "warehouse").as_uri(),
