@@ -19,9 +19,9 @@ from tests.jobs.pipeline.deployment import BUSIEST, RECENT, Deployment, shopping
 from tests.jobs.pipeline.executor_python import ExecutorPython
 from tests.jobs.pipeline.standalone_cluster import Cluster, command_line, listens_at
 
-pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(1500)]
 HOURS = 6
-LONGEST_WAIT = 180.0
+LONGEST_WAIT = 400.0
 MONITORS = (
     BUSIEST | {"method": "margins"},
     RECENT,
