@@ -76,13 +76,16 @@ class Course:
 
     def growth(self) -> tuple[float, float]:
         """Seconds an epoch of the second half against the first, and the memory at the end against that of its half."""
+        if len(self.chunks) < 2:
+            return 1.0, 1.0
         # Whole stretches of the epochs that one Spark job summarises: its seconds are those of all of them.
         half = next(at for at, (sealed, _, _) in enumerate(self.chunks) if sealed - self.first >= self._middle())
         (middle, early, before), (end, late, after) = self.chunks[half], self.chunks[-1]
         return ((late - early) / (end - middle)) / (early / (middle - self.first)), after / before
 
     def _middle(self) -> int:
-        return max(AHEAD, (self.chunks[-1][0] - self.first) // 2 // AHEAD * AHEAD)
+        half = (self.chunks[-1][0] - self.first) // 2
+        return half // AHEAD * AHEAD or half
 
 
 def memory() -> float:
