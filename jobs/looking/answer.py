@@ -101,7 +101,7 @@ def look(context: Context, monitor: str, time: str | None = None, history: int =
 
 
 def look_briefly(context: Context, monitor: str) -> ShownAnswer:
-    """The last sealed epoch alone: no more is read where the chain is long."""
+    """The last sealed epoch alone: no more is read where the chain is long, unless it is known to be stale."""
     epoch, lake = last_epoch(context, monitor), context.lake
     start = epoch.seal.epoch_start
     return ShownAnswer(
